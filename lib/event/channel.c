@@ -41,12 +41,10 @@ struct roost_channel {
 	 */
 	struct source_list overflow;
 	_Atomic uint32_t nb_overflow;
-	/* Tokens in the fd, or about to be. Raised by any thread, lowered under
-	 * lock.
+	/* Tokens in the fd, and those that threads are about to add. Any
+	 * thread.
 	 */
 	_Atomic uint64_t nb_tokens;
-	/* Threads that add a token without the lock. */
-	_Atomic uint32_t nb_adding;
 	/* Under lock. After hang_up, the channel has ended once the ring is
 	 * empty; the fd then holds more tokens than readers can take.
 	 */
@@ -117,39 +115,48 @@ static bool dequeue(struct roost_channel *ch, struct entry *entry)
 	return true;
 }
 
-static void token_add(struct roost_channel *ch)
+/* One that is counted already. */
+static void token_write(struct roost_channel *ch)
 {
 	uint64_t one = 1;
 	ssize_t n;
 
-	atomic_fetch_add(&ch->nb_tokens, 1);
 	/* Fails only when 2^64 - 2 tokens wait. */
 	n = write(ch->fd, &one, sizeof(one));
 	(void)n;
 	roost_event_woke();
 }
 
-/* Under the lock: a read of the fd returned so many. */
-static void tokens_took(struct roost_channel *ch, uint64_t nb)
+static void token_add(struct roost_channel *ch)
 {
-	const uint64_t known = atomic_load(&ch->nb_tokens);
-
-	atomic_fetch_sub(&ch->nb_tokens, nb < known ? nb : known);
+	atomic_fetch_add(&ch->nb_tokens, 1);
+	token_write(ch);
 }
 
-/*
- * Under the lock: take all tokens without waiting. The flags of the fd, which
- * belong to the application, make no difference. A token that is not in the fd
- * yet, or that a reader has just taken, is seen to by the thread that has it.
+/* A read of the fd has returned so many; to be called right after it. The fd of
+ * a channel that has ended holds more than were counted.
  */
-static void tokens_remove(struct roost_channel *ch)
+static void tokens_took(struct roost_channel *ch, uint64_t nb)
+{
+	uint64_t known = atomic_load(&ch->nb_tokens);
+
+	while (!atomic_compare_exchange_weak(&ch->nb_tokens, &known,
+					     known - RTE_MIN(nb, known)))
+		;
+}
+
+/* Under the lock: take all tokens that are in the fd. The flags of the fd,
+ * which belong to the application, make no difference.
+ */
+static bool tokens_remove(struct roost_channel *ch)
 {
 	uint64_t nb;
 	struct iovec iov = { .iov_base = &nb, .iov_len = sizeof(nb) };
 
-	if (atomic_load(&ch->nb_tokens) > 0 &&
-	    preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT) == sizeof(nb))
-		tokens_took(ch, nb);
+	if (preadv2(ch->fd, &iov, 1, -1, RWF_NOWAIT) != sizeof(nb))
+		return false;
+	tokens_took(ch, nb);
+	return true;
 }
 
 /* Under the lock: the fd is readable for good. A reader takes all of the
@@ -180,14 +187,17 @@ static bool end_if_empty(struct roost_channel *ch, uint64_t nb_tokens)
 	return true;
 }
 
-/* Under the lock, the ring is empty: wait for those who saw an event in it and
- * add its token. Not for ever, some 0.2 s: after fork(2) none of them runs.
+/* Under the lock, the ring is empty: no token stays in the fd, nor one that a
+ * thread is about to add, or has read and not counted yet; such a thread waits
+ * for nobody. Not for ever, some 0.2 s: after fork(2) none of them runs.
  */
-static void wait_for_adders(struct roost_channel *ch)
+static void tokens_clear(struct roost_channel *ch)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 
-	for (int i = 0; i < 1000 && atomic_load(&ch->nb_adding) > 0; i++) {
+	for (int i = 0; i < 1000 && atomic_load(&ch->nb_tokens) > 0; i++) {
+		if (tokens_remove(ch))
+			continue;
 		if (i < 100)
 			sched_yield();
 		else
@@ -204,10 +214,8 @@ static void settle(struct roost_channel *ch)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (ch->ended)
 		return;
-	if (roost_ring_is_empty(ch->ring)) {
-		wait_for_adders(ch);
-		tokens_remove(ch);
-	}
+	if (roost_ring_is_empty(ch->ring))
+		tokens_clear(ch);
 	/* An event may have come since, whose token was among them. */
 	if (!roost_ring_is_empty(ch->ring) && atomic_load(&ch->nb_tokens) == 0)
 		token_add(ch);
@@ -286,8 +294,8 @@ static void put_back(void *arg)
 
 	if (t->nb == 0)
 		return;
-	pthread_mutex_lock(&ch->lock);
 	tokens_took(ch, t->nb);
+	pthread_mutex_lock(&ch->lock);
 	settle(ch);
 	end_if_empty(ch, t->nb);
 	pthread_mutex_unlock(&ch->lock);
@@ -305,6 +313,7 @@ static int take_tokens(struct roost_channel *ch, uint64_t *nb)
 	pthread_cleanup_push(put_back, &t);
 	ret = readv(ch->fd, &iov, 1) < 0 ? -errno : 0;
 	pthread_cleanup_pop(0);
+	tokens_took(ch, t.nb);
 	*nb = t.nb;
 	return ret;
 }
@@ -317,7 +326,6 @@ static int take_event(struct roost_channel *ch, uint64_t nb_tokens,
 	bool got, ended;
 
 	pthread_mutex_lock(&ch->lock);
-	tokens_took(ch, nb_tokens);
 	got = dequeue(ch, &entry);
 	if (got) {
 		*event = (struct roost_event){
@@ -422,6 +430,29 @@ void roost_event_source_init(struct roost_event_source *source,
 	};
 }
 
+/* An event was put into the ring; a reader that polls may have taken it. */
+static void add_token_of_raised(struct roost_channel *ch)
+{
+	bool added;
+
+	atomic_fetch_add(&ch->nb_tokens, 1);
+	/* Pairs with settle(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	added = !roost_ring_is_empty(ch->ring);
+	if (added)
+		token_write(ch);
+	else
+		tokens_took(ch, 1);
+	/* Taken since, by a reader that may have waited in vain for the token;
+	 * or there is another event, whose reader relies on this token.
+	 */
+	if (roost_ring_is_empty(ch->ring) != added)
+		return;
+	pthread_mutex_lock(&ch->lock);
+	settle(ch);
+	pthread_mutex_unlock(&ch->lock);
+}
+
 /*
  * Why no event is lost or told twice, whatever runs beside this:
  * - A token is added after an enqueue returned, and an enqueue returns when all
@@ -429,14 +460,16 @@ void roost_event_source_init(struct roost_event_source *source,
  *   one event; if more wait, and no token is left, it adds one. So while an
  *   event waits, there is a token in the fd, or with a thread that comes here
  *   for the lock.
- * - A thread that adds a token looks afterwards whether the event is still
- *   there; a reader that took the last event looks for tokens. Both have a full
- *   barrier in between, so one of the two sees what the other did, and no
- *   token stays without an event.
- * - Nor is one there for a moment, where poll(2) would promise an event to a
- *   program that has read the last: who adds a token says so before it looks
- *   whether an event is there, and a reader that took the last event waits for
- *   those who say so.
+ * - No token is there without an event, where poll(2) would promise one to a
+ *   program that has read the last: a thread counts its token, and looks then
+ *   whether an event is there; a reader that took the last event looks then
+ *   whether a token is counted, and waits until it can take it, or until the
+ *   thread counts it no more. Both have a full barrier in between, so one of
+ *   the two sees what the other did. A reader that was woken by the only token
+ *   waits for nobody, also where it keeps the thread that wrote it from its
+ *   processor.
+ * - A reader that leaves an event behind may rely on a token that is counted.
+ * If it is not added after all, its thread looks once more.
  * - An event that finds no room is counted under the lock, and the ring is
  *   filled up under the same lock by whoever counts one and by every reader.
  *   So events wait outside only while the ring is full, and the reader that
@@ -459,18 +492,7 @@ void roost_event_raise(struct roost_event_source *source, uint32_t type)
 	if (atomic_load(&ch->nb_overflow) == 0 && enqueue(ch, &entry)) {
 		if (read_next == ch)
 			return;
-		atomic_fetch_add(&ch->nb_adding, 1);
-		/* Pairs with settle(). */
-		atomic_thread_fence(memory_order_seq_cst);
-		/* A reader that polls may have taken it. */
-		if (!roost_ring_is_empty(ch->ring))
-			token_add(ch);
-		atomic_fetch_sub(&ch->nb_adding, 1);
-		if (!roost_ring_is_empty(ch->ring))
-			return;
-		pthread_mutex_lock(&ch->lock);
-		settle(ch);
-		pthread_mutex_unlock(&ch->lock);
+		add_token_of_raised(ch);
 		return;
 	}
 	/* A reader may have emptied the ring since: so refill here too. */

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,11 +43,33 @@ struct crowd {
 /* The thread that adds a token is stopped for a while before and after. */
 static bool slow_writes;
 static sem_t in_write;
+/* A reader that the token wakes runs before the thread that adds it. */
+static struct roost_channel *read_in_write;
+static atomic_uint nb_yields;
+
+int sched_yield(void)
+{
+	atomic_fetch_add(&nb_yields, 1);
+	return (int)syscall(SYS_sched_yield);
+}
+
+static ssize_t write_and_read(int fd, const void *data, size_t n)
+{
+	ssize_t ret = syscall(SYS_write, fd, data, n);
+	struct roost_channel *channel = read_in_write;
+	struct roost_event event;
+
+	read_in_write = NULL;
+	assert_int_equal(roost_channel_read(channel, &event), 0);
+	return ret;
+}
 
 ssize_t write(int fd, const void *data, size_t n)
 {
 	ssize_t ret;
 
+	if (read_in_write)
+		return write_and_read(fd, data, n);
 	if (!slow_writes)
 		return syscall(SYS_write, fd, data, n);
 	sem_post(&in_write);
@@ -298,6 +321,32 @@ static void channel_read__before_the_token(void **state)
 	roost_channel_destroy(channel);
 }
 
+/* On one processor, it would keep the other thread from it. */
+static void channel_read__of_the_token_waits_for_nobody(void **state)
+{
+	struct roost_channel *channel;
+	struct roost_event_source source;
+	struct roost_event event;
+
+	assert_int_equal(roost_channel_create(4, &channel), 0);
+	roost_event_source_init(&source, channel, NULL);
+	for (int i = 0; i < 2; i++) {
+		atomic_store(&nb_yields, 0);
+		read_in_write = channel;
+		roost_event_raise(&source, 1);
+		assert_null(read_in_write);
+		assert_int_equal(atomic_load(&nb_yields), 0);
+		assert_false(readable(channel));
+		roost_event_raise(&source, 1);
+		assert_true(readable(channel));
+		assert_int_equal(roost_channel_read(channel, &event), 0);
+		assert_false(readable(channel));
+	}
+	roost_event_ack(&source, 4);
+	assert_int_equal(roost_event_source_fini(&source), 4);
+	roost_channel_destroy(channel);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +356,7 @@ int main(void)
 		cmocka_unit_test(event_source_fini__among_many),
 		cmocka_unit_test(event_source_fini__races_with_a_reader),
 		cmocka_unit_test(channel_read__before_the_token),
+		cmocka_unit_test(channel_read__of_the_token_waits_for_nobody),
 	};
 
 	return cmocka_run_group_tests_name("channel_crowd", tests, NULL, NULL);
