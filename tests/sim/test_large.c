@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/sim/common.h"
 #include "tests/sim/raw.h"
 
 #define MESSAGE_BYTES (1u << 31)
@@ -159,7 +160,37 @@ static void large__unreliable_write(void **state)
 	message(ROOST_QPT_UC, ROOST_WR_WRITE);
 }
 
+/* The last PSN of the message is half of the circle ahead of its first: more
+ * than that ahead of the packets before, one of which is lost.
+ */
+static void large__what_came_before_is_sent_again(void **state)
+{
+	struct sim_qp_conf conf = sim_qp_conf_default;
+	struct sim *sim = sim_new();
+	struct memory local, remote;
+	struct sim_qp *a, *b;
+
+	conf.mtu = ROOST_MTU_256;
+	sim_pair(sim, &conf, &a, &b);
+	sim->nobody_polls = true;
+	local = memory_open(a, true);
+	remote = memory_open(b, false);
+	sim->link.faults[SIM_A] = sim_fate_faults(LOST, 0);
+	post(a, 1, ROOST_WR_WRITE, &local, &remote, PERIOD_BYTES / 256);
+	post(a, 2, ROOST_WR_WRITE, &local, &remote, MESSAGE_BYTES);
+	sim_run_for(sim, SIM_MS);
+	raw_expect(a->end->cq, 1, ROOST_WC_SUCCESS);
+	assert_int_not_equal(sim_counters(sim, SIM_A)->retransmits, 0);
+	assert_memory_equal(remote.at, local.at, PERIOD_BYTES / 256);
+	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_RTS);
+	assert_int_equal(roost_qp_state(b->qp), ROOST_QPS_RTS);
+	memory_close(&local);
+	memory_close(&remote);
+	sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(large__what_came_before_is_sent_again),
 	cmocka_unit_test(large__read),
 	cmocka_unit_test(large__write),
 	cmocka_unit_test(large__send),

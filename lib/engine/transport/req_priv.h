@@ -186,17 +186,22 @@ static inline uint32_t roost_req_tail(const struct roost_qp *qp)
 }
 
 /* The WQE whose packets include psn, which is not acknowledged; started_index
- * when psn is behind all.
+ * when psn is behind all. PSNs are counted from the oldest one: the last one of
+ * a message of 2^31 bytes may be more than half of the circle ahead of psn.
  */
 static inline uint32_t roost_req_index_of(struct roost_qp *qp,
 					  struct roost_psn psn)
 {
+	/* A local operation has the PSN of the packet before it. */
+	uint32_t begin = qp->req.oldest_unacked_psn.v - 1;
+	uint32_t at = roost_psn_sub(psn, begin).v;
 	uint32_t low = roost_req_tail(qp), high = qp->req.started_index;
 
 	while (low != high) {
 		uint32_t mid = low + (high - low) / 2;
 
-		if (roost_psn_diff(psn, roost_req_wqe(qp, mid)->last_psn) > 0)
+		if (roost_psn_sub(roost_req_wqe(qp, mid)->last_psn, begin).v <
+		    at)
 			low = mid + 1;
 		else
 			high = mid;
