@@ -183,12 +183,15 @@ static uint64_t run(void *arg, uint64_t now_ns)
 void roost_cm_serve(struct roost_cm *cm, uint64_t now_ns)
 {
 	bool wake = true;
+	uint64_t still_ns;
 
 	roost_cm_lock(cm);
 	/* The control thread is at it, or has to be first. */
-	if (!cm->running && cm->ran)
-		wake = !cm->gone &&
-		       work(cm, now_ns, set_time(cm, now_ns)) < cm->due_ns;
+	if (!cm->running && cm->ran) {
+		still_ns = set_time(cm, now_ns);
+		wake = roost_cm_run_news(cm) &&
+		       work(cm, now_ns, still_ns) < cm->due_ns;
+	}
 	cm->must_run |= wake;
 	roost_cm_unlock(cm);
 }

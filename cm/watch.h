@@ -28,8 +28,8 @@ enum roost_cm_news {
 	ROOST_CM_NEWS_ADDRS,
 };
 
-/* told runs on the control thread, under the CM's lock, and must not call any
- * function of the CM. link belongs to the CM.
+/* told runs on the thread that runs the CM, under the CM's lock, and must not
+ * call any function of the CM. link belongs to the CM.
  */
 struct roost_cm_watch {
 	void (*told)(void *arg, enum roost_cm_news news);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/serve.h"
 #include "cm/watch.h"
 #include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
@@ -158,6 +159,31 @@ static void removal__lets_nothing_begin(void **state)
 	cm_world_free(w);
 }
 
+/* A thread that waits for events is there before the control thread, and finds
+ * a message of the peer, too.
+ */
+static void removal__is_told_first_by_who_serves(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct cm_owner *o = cm_owner_new(w), *p;
+
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	p = cm_establish(o, 0x1234);
+	watch(w, SIM_A);
+	roost_dev_service_attend(true);
+	assert_int_equal(roost_cm_disconnect(p->conn, NULL, 0), 0);
+	sim_run_for(w->sim, SIM_MS);
+	roost_dev_service_attend(false);
+	remove_device(w, SIM_A);
+	roost_cm_serve(w->cm[SIM_A], w->sim->now_ns);
+	assert_int_equal(watched.seen[ROOST_CM_NEWS_REMOVED], 1);
+	sim_run_for(w->sim, 300 * SIM_S);
+	assert_int_equal(watched.seen[ROOST_CM_NEWS_REMOVED], 1);
+	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
+	roost_cm_watch_remove(w->cm[SIM_A], &watched.watch);
+	cm_world_free(w);
+}
+
 /* ---- addresses ----------------------------------------------------------- */
 
 static void addresses__a_change_is_told_and_changes_nothing(void **state)
@@ -195,6 +221,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(removal__of_the_passive_side),
 		cmocka_unit_test(removal__fails_who_asks_for_an_address),
 		cmocka_unit_test(removal__lets_nothing_begin),
+		cmocka_unit_test(removal__is_told_first_by_who_serves),
 		cmocka_unit_test(
 			addresses__a_change_is_told_and_changes_nothing),
 	};
