@@ -6,6 +6,7 @@
  * on the program's thread.
  */
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,14 +296,20 @@ static struct roost_rdmacm_event *take(struct roost_rdmacm_source *source)
 	return e;
 }
 
-/* If no event waits, look whether one comes; if not, the caller sleeps. */
+static bool may_sleep(const struct roost_channel *channel)
+{
+	return (fcntl(roost_channel_fd(channel), F_GETFL) & O_NONBLOCK) == 0;
+}
+
+/* If no event waits, look whether one comes; if not, the caller sleeps. One
+ * that does not sleep takes what has come, and waits for nothing.
+ */
 static void look(struct roost_channel *channel)
 {
-	unsigned int looks = 0;
-
 	roost_channel_read_next(channel);
-	while (!roost_channel_has_event(channel)) {
-		if (looks++ == LOOKS) {
+	for (unsigned int looks = 0; !roost_channel_has_event(channel);
+	     looks++) {
+		if (looks == LOOKS || (looks == 1 && !may_sleep(channel))) {
 			roost_rdmacm_expect();
 			break;
 		}

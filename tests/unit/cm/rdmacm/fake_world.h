@@ -79,6 +79,7 @@ extern struct fake {
 	union ibv_gid attached;
 	int attach_error;
 	unsigned int nb_qps, nb_cqs, nb_comp_channels, nb_pds, nb_srqs;
+	unsigned int nb_attends[2]; /* roost_device_attend(), by device */
 } fake;
 
 /* The last connection that was made. */

@@ -64,6 +64,21 @@ static void channel__nonblocking_get_says_eagain(void **state)
 	assert_fails(rdma_ack_cm_event(NULL), EINVAL);
 }
 
+static void channel__nonblocking_get_looks_once(void **state)
+{
+	struct rdma_cm_id *id = fake_routed(channel, RDMA_PS_TCP);
+	struct rdma_cm_event *event;
+
+	assert_ok(fcntl(channel->fd, F_SETFL, O_NONBLOCK));
+	fake.nb_attends[0] = 0;
+	assert_fails(rdma_get_cm_event(channel, &event), EAGAIN);
+	assert_int_equal(fake.nb_attends[0], 1);
+	fake_tell(fake_conn(), ROOST_CM_ADDR_CHANGE, 0);
+	fake_expect(channel, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	assert_int_equal(fake.nb_attends[0], 1);
+	assert_ok(rdma_destroy_id(id));
+}
+
 static void on_signal(int signal)
 {
 	(void)signal;
@@ -292,6 +307,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(channel__nonblocking_get_says_eagain),
+		TEST(channel__nonblocking_get_looks_once),
 		TEST(channel__signal_interrupts_get),
 		TEST(channel__destroy_waits_for_the_ack),
 		TEST(channel__destroy_removes_what_was_not_read),
