@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/engine/core/dev_priv.h"
 #include "tests/sim/raw.h"
 
 #define ROUND_MS 40
@@ -34,11 +35,14 @@ struct game {
 
 static void iterate(struct game *g)
 {
-	struct roost_worker *w = g->sim->ends[SIM_A].worker;
+	const struct roost_dev *dev = g->sim->ends[SIM_A].dev;
 
-	assert_true(roost_worker_turn_try(w));
-	roost_worker_iterate(w, g->now_ns += 100);
-	roost_worker_turn_release(w);
+	g->now_ns += 100;
+	for (unsigned int i = 0; i < dev->nb_workers; i++) {
+		assert_true(roost_worker_turn_try(dev->workers[i]));
+		roost_worker_iterate(dev->workers[i], g->now_ns);
+		roost_worker_turn_release(dev->workers[i]);
+	}
 }
 
 static bool write_one(struct game *g)
