@@ -18,13 +18,6 @@ void roost_cm_watch_add(struct roost_cm *cm, struct roost_cm_watch *watch)
 	roost_cm_unlock(cm);
 }
 
-void roost_cm_watch_remove(struct roost_cm *cm, struct roost_cm_watch *watch)
-{
-	roost_cm_lock(cm);
-	LIST_REMOVE(watch, link);
-	roost_cm_unlock(cm);
-}
-
 static void tell_watches(struct roost_cm *cm, enum roost_cm_news news)
 {
 	struct roost_cm_watch *watch;

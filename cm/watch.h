@@ -38,10 +38,8 @@ struct roost_cm_watch {
 };
 
 /* Register a watch: its told is called from now on. The watch stays the
- * caller's. Thread: any.
+ * caller's, and there as long as the CM. Thread: any.
  */
 void roost_cm_watch_add(struct roost_cm *cm, struct roost_cm_watch *watch);
-/* Unregister a watch: after the return, its told is not called. */
-void roost_cm_watch_remove(struct roost_cm *cm, struct roost_cm_watch *watch);
 
 #endif

@@ -84,7 +84,6 @@ static void removal__ends_connections_in_silence(void **state)
 	assert_int_equal(cm_counters(w, SIM_A).nb_conns, 0);
 	after = cm_counters(w, SIM_A);
 	assert_memory_equal(before.tx, after.tx, sizeof(after.tx));
-	roost_cm_watch_remove(w->cm[SIM_A], &watched.watch);
 	cm_world_free(w);
 }
 
@@ -180,7 +179,6 @@ static void removal__is_told_first_by_who_serves(void **state)
 	sim_run_for(w->sim, 300 * SIM_S);
 	assert_int_equal(watched.seen[ROOST_CM_NEWS_REMOVED], 1);
 	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
-	roost_cm_watch_remove(w->cm[SIM_A], &watched.watch);
 	cm_world_free(w);
 }
 
@@ -210,7 +208,6 @@ static void addresses__a_change_is_told_and_changes_nothing(void **state)
 	assert_int_equal(watched.seen[ROOST_CM_NEWS_ADDRS], 2);
 	cm_expect(o, ROOST_CM_REP_RECEIVED, 1);
 	cm_expect(p, ROOST_CM_REQ_RECEIVED, 1, ROOST_CM_RTU_RECEIVED, 1);
-	roost_cm_watch_remove(w->cm[SIM_A], &watched.watch);
 	cm_world_free(w);
 }
 
