@@ -97,10 +97,17 @@ static void enter_lane(struct roostd_lane *lane, struct roostd_client *c)
 	TAILQ_INSERT_TAIL(&lane->awake, c, awake);
 }
 
+/* Lanes know nothing of a session that has not attached. */
+static void hold_for(struct roostd_port *port, const struct roostd_client *c)
+{
+	if (c->slot != ROOST_CLIENT_NONE)
+		roostd_port_hold(port);
+}
+
 /* The client is gone, and its peers are told. */
 void roostd_port_finish(struct roostd_port *port, struct roostd_client *c)
 {
-	roostd_port_hold(port);
+	hold_for(port, c);
 	leave_lane(c);
 	if (c->paused)
 		TAILQ_REMOVE(&port->paused, c, pause);
@@ -138,7 +145,7 @@ void roostd_port_drop(struct roostd_port *port, struct roostd_client *c,
 {
 	if (c->gone)
 		return;
-	roostd_port_hold(port);
+	hold_for(port, c);
 	if (why)
 		roost_report("%s: client %d (%s) is cut off: %s", port->label,
 			     (int)c->pid,

@@ -22,15 +22,6 @@
  */
 #define REQUEST_NS 50000u
 #define REQUESTS_SPARE 1024u
-/* What a request counts for: these change the port on another thread, or look
- * through the neighbours of all. The others: 1.
- */
-static const uint8_t weights[ROOST_SHARE_TYPES] = {
-	[ROOST_SHARE_ATTACH] = 8,
-	[ROOST_SHARE_JOIN] = 8,
-	[ROOST_SHARE_LEAVE] = 8,
-	[ROOST_SHARE_RESOLVE] = 4,
-};
 
 /* ---- answers ------------------------------------------------------------- */
 
@@ -467,23 +458,30 @@ static void bye(struct roostd_port *port, struct roostd_client *c,
 	roostd_port_drop(port, c, NULL);
 }
 
-static void (*const handlers[ROOST_SHARE_TYPES])(
-	struct roostd_port *port, struct roostd_client *c,
-	const struct roost_share_msg *asked) = {
-	[ROOST_SHARE_PORTS] = ports,
-	[ROOST_SHARE_QPNS] = block,
-	[ROOST_SHARE_PREFIX] = block,
-	[ROOST_SHARE_CLAIM] = claim,
-	[ROOST_SHARE_UNCLAIM] = claim,
-	[ROOST_SHARE_JOIN] = group,
-	[ROOST_SHARE_LEAVE] = group,
-	[ROOST_SHARE_RESOLVE] = resolve,
-	[ROOST_SHARE_PUT] = put,
-	[ROOST_SHARE_SOURCE] = source,
-	[ROOST_SHARE_BYE] = bye,
-	[ROOST_SHARE_BACK] = back,
-	[ROOST_SHARE_SEAT] = roostd_introduce_seat,
-	[ROOST_SHARE_PARTED] = roostd_introduce_parted,
+/* weight: what it counts for; more where it changes the port on another thread,
+ * or looks through the neighbours of all. changes: what the lanes read.
+ */
+static const struct {
+	void (*handle)(struct roostd_port *port, struct roostd_client *c,
+		       const struct roost_share_msg *asked);
+	uint8_t weight;
+	bool changes;
+} requests[ROOST_SHARE_TYPES] = {
+	[ROOST_SHARE_ATTACH] = { NULL, 8, false },
+	[ROOST_SHARE_PORTS] = { ports, 1, false },
+	[ROOST_SHARE_QPNS] = { block, 1, true },
+	[ROOST_SHARE_PREFIX] = { block, 1, true },
+	[ROOST_SHARE_CLAIM] = { claim, 1, true },
+	[ROOST_SHARE_UNCLAIM] = { claim, 1, true },
+	[ROOST_SHARE_JOIN] = { group, 8, true },
+	[ROOST_SHARE_LEAVE] = { group, 8, true },
+	[ROOST_SHARE_RESOLVE] = { resolve, 4, false },
+	[ROOST_SHARE_PUT] = { put, 1, false },
+	[ROOST_SHARE_SOURCE] = { source, 1, false },
+	[ROOST_SHARE_BYE] = { bye, 1, false },
+	[ROOST_SHARE_BACK] = { back, 1, false },
+	[ROOST_SHARE_SEAT] = { roostd_introduce_seat, 1, false },
+	[ROOST_SHARE_PARTED] = { roostd_introduce_parted, 1, false },
 };
 
 static void serve(struct roostd_port *port, struct roostd_client *c,
@@ -492,15 +490,14 @@ static void serve(struct roostd_port *port, struct roostd_client *c,
 	const enum roost_share_type type = packet->msg.type;
 	const bool attached = c->slot != ROOST_CLIENT_NONE;
 
-	/* It may change what the lanes read. */
-	if (attached)
+	if (attached && requests[type].changes)
 		roostd_port_hold(port);
 	if (type == ROOST_SHARE_ATTACH && !attached)
 		attach_to(port->first, c, packet);
 	else if (type == ROOST_SHARE_PORTS)
-		handlers[type](port, c, &packet->msg);
+		ports(port, c, &packet->msg);
 	else if (type != ROOST_SHARE_ATTACH && attached)
-		handlers[type](port, c, &packet->msg);
+		requests[type].handle(port, c, &packet->msg);
 	else if (type != ROOST_SHARE_BYE)
 		roostd_port_drop(port, c, "a message out of order");
 	else
@@ -518,7 +515,7 @@ static void has_asked(const struct roostd_port *port, struct roostd_client *c,
 {
 	if (c->due_ns < port->now_ns)
 		c->due_ns = port->now_ns;
-	c->due_ns += REQUEST_NS * (weights[type] ? weights[type] : 1u);
+	c->due_ns += (uint64_t)REQUEST_NS * requests[type].weight;
 }
 
 /* What it asked could not be read. */
