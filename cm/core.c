@@ -16,6 +16,7 @@
 #include "cm/priv.h"
 #include "cm/serve.h"
 #include "lib/engine/core/lease.h"
+#include "lib/event/process.h"
 
 /* MADs in one run: a flood must not keep the control thread from its other
  * work.
@@ -102,6 +103,7 @@ static uint64_t set_time(struct roost_cm *cm, uint64_t now_ns)
 		cm->now_ns = now_ns - still_ns;
 	if (!cm->ran) {
 		cm->ran = true;
+		cm->young_until_ns = cm->now_ns + ROOST_CM_YOUNG_NS;
 		roost_timer_wheel_init(&cm->timers,
 				       cm->now_ns >> ROOST_CM_TIMER_SHIFT);
 	}
@@ -115,7 +117,7 @@ static uint64_t set_time(struct roost_cm *cm, uint64_t now_ns)
 /* Under the lock. Returns the time of the next call. */
 static uint64_t work(struct roost_cm *cm, uint64_t now_ns, uint64_t still_ns)
 {
-	uint64_t next_ns, ask_ns, room_ns, held_ns;
+	uint64_t next_ns, ask_ns, room_ns, held_ns, early_ns;
 	bool more, begun;
 
 	cm->must_run = false;
@@ -125,6 +127,7 @@ static uint64_t work(struct roost_cm *cm, uint64_t now_ns, uint64_t still_ns)
 	ask_ns = roost_cm_run_asking(cm);
 	room_ns = roost_cm_run_unsent(cm);
 	more = receive(cm);
+	early_ns = roost_cm_run_early(cm);
 	held_ns = roost_cm_run_held(cm);
 	run_timers(cm);
 	if (cm->now_ns >= cm->sweep_at_ns) {
@@ -141,6 +144,8 @@ static uint64_t work(struct roost_cm *cm, uint64_t now_ns, uint64_t still_ns)
 		next_ns = ask_ns;
 	if (held_ns < next_ns)
 		next_ns = held_ns;
+	if (early_ns < next_ns)
+		next_ns = early_ns;
 	if (!TAILQ_EMPTY(&cm->unsent) && cm->now_ns + room_ns < next_ns)
 		next_ns = cm->now_ns + room_ns;
 	/* Where there was one call there are more: for their timers. */
@@ -259,6 +264,7 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	LIST_INIT(&cm->noted);
 	TAILQ_INIT(&cm->asking);
 	TAILQ_INIT(&cm->held);
+	TAILQ_INIT(&cm->early);
 	TAILQ_INIT(&cm->unsent);
 	roost_cm_peers_init(cm);
 	ret = make_tables(cm);
@@ -294,6 +300,7 @@ static void destroy(struct roost_cm *cm)
 	while ((conn = LIST_FIRST(&cm->conns)) != NULL)
 		roost_cm_conn_free(conn);
 	roost_cm_unlock(cm);
+	roost_cm_forget_early(cm);
 	roost_gsi_close(cm->dev);
 	roost_idmap_fini(&cm->ids);
 	pthread_cond_destroy(&cm->told);
@@ -301,24 +308,36 @@ static void destroy(struct roost_cm *cm)
 	free(cm);
 }
 
+/* Under the lock of all. */
+static int find_or_create(struct roost_dev *dev, struct roost_cm **cm)
+{
+	int ret;
+
+	LIST_FOREACH(*cm, &all.cms, link)
+		if ((*cm)->dev == dev)
+			return 0;
+	ret = create(dev, cm);
+	if (ret == 0)
+		LIST_INSERT_HEAD(&all.cms, *cm, link);
+	return ret;
+}
+
+static void destroy_unused(struct roost_cm *cm)
+{
+	if (cm->refs != 0 || cm->is_resident)
+		return;
+	LIST_REMOVE(cm, link);
+	destroy(cm);
+}
+
 int roost_cm_get(struct roost_dev *dev, struct roost_cm **cm)
 {
-	struct roost_cm *c;
-	int ret = 0;
+	int ret;
 
 	pthread_mutex_lock(&all.lock);
-	LIST_FOREACH(c, &all.cms, link)
-		if (c->dev == dev)
-			break;
-	if (!c) {
-		ret = create(dev, &c);
-		if (ret == 0)
-			LIST_INSERT_HEAD(&all.cms, c, link);
-	}
-	if (ret == 0) {
-		c->refs++;
-		*cm = c;
-	}
+	ret = find_or_create(dev, cm);
+	if (ret == 0)
+		(*cm)->refs++;
 	pthread_mutex_unlock(&all.lock);
 	return ret;
 }
@@ -351,11 +370,59 @@ void roost_cm_put(struct roost_cm *cm)
 {
 	pthread_mutex_lock(&all.lock);
 	if (--cm->refs == 0) {
-		LIST_REMOVE(cm, link);
 		flush(cm);
-		destroy(cm);
+		destroy_unused(cm);
 	}
 	pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- of each device ------------------------------------------------------ */
+
+static int move_in(struct roost_dev *dev)
+{
+	struct roost_cm *cm;
+	int ret;
+
+	pthread_mutex_lock(&all.lock);
+	ret = find_or_create(dev, &cm);
+	if (ret == 0)
+		cm->is_resident = true;
+	pthread_mutex_unlock(&all.lock);
+	return ret;
+}
+
+static void move_out(struct roost_dev *dev)
+{
+	struct roost_cm *cm;
+
+	pthread_mutex_lock(&all.lock);
+	LIST_FOREACH(cm, &all.cms, link)
+		if (cm->dev == dev)
+			break;
+	if (cm) {
+		cm->is_resident = false;
+		destroy_unused(cm);
+	}
+	pthread_mutex_unlock(&all.lock);
+}
+
+/* In a forked child: its parent's are dead. */
+static void forget(void)
+{
+	pthread_mutex_init(&all.lock, NULL);
+	LIST_INIT(&all.cms);
+}
+
+__attribute__((constructor)) static void introduce(void)
+{
+	static const struct roost_dev_resident resident = {
+		.begin = move_in,
+		.end = move_out,
+	};
+	static struct roost_process_child child = { .run = forget };
+
+	roost_dev_resident_set(&resident);
+	roost_process_at_child(&child);
 }
 
 /* ---- counters ----------------------------------------------------------- */

@@ -125,6 +125,7 @@ int roost_cm_listen(struct roost_cm *cm,
 		ret = -EADDRINUSE;
 	else
 		LIST_INSERT_HEAD(&cm->listeners, l, link);
+	cm->must_run |= cm->nb_early != 0;
 	roost_cm_unlock(cm);
 	if (ret) {
 		roost_dev_release(cm->dev, &service);

@@ -44,6 +44,12 @@
  */
 #define ROOST_CM_HELD_MAX 256u
 #define ROOST_CM_HELD_NS 1000000000ull
+/* A program that opens a device listens soon, and whoever asks meanwhile need
+ * not ask again: so many requests wait for a listener, in this time after the
+ * CM's first run.
+ */
+#define ROOST_CM_EARLY_MAX 64u
+#define ROOST_CM_YOUNG_NS 250000000ull
 /* Maximum of answers that are kept for duplicates of the request. */
 #define ROOST_CM_KEPT_MAX 4096u
 #define ROOST_CM_CODE_MAX 31u
@@ -191,6 +197,12 @@ struct roost_cm_listener {
 	LIST_ENTRY(roost_cm_listener) link;
 };
 
+/* A request that nobody listens for yet. */
+struct roost_cm_early {
+	struct roost_gsi_msg in;
+	TAILQ_ENTRY(roost_cm_early) link;
+};
+
 /* Limits of a peer. Peers whose addresses have the same hash share an entry. */
 struct roost_cm_peer_bounds {
 	uint64_t at_ns;
@@ -201,7 +213,8 @@ struct roost_cm_peer_bounds {
 
 struct roost_cm {
 	struct roost_dev *dev;
-	unsigned int refs; /* under the lock of all CMs */
+	unsigned int refs; /* of programs; under the lock of all CMs */
+	bool is_resident;  /* exists as long as dev; likewise */
 	LIST_ENTRY(roost_cm) link;
 	struct roost_dev_service service;
 
@@ -238,6 +251,9 @@ struct roost_cm {
 	uint32_t nb_asking;
 	TAILQ_HEAD(, roost_cm_conn) held; /* requests; oldest first */
 	uint32_t nb_held;
+	TAILQ_HEAD(, roost_cm_early) early; /* oldest first */
+	uint32_t nb_early;
+	uint64_t young_until_ns;            /* 0: it did not run yet */
 	TAILQ_HEAD(, roost_cm_conn) unsent; /* no room in the worker's queue */
 	uint64_t room_ns;                   /* until the next try */
 	uint32_t nb_conns;
@@ -414,6 +430,11 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
  * next call. Control thread.
  */
 uint64_t roost_cm_run_held(struct roost_cm *cm);
+/* Look for listeners again for early requests. Returns the time of the next
+ * call. Control thread.
+ */
+uint64_t roost_cm_run_early(struct roost_cm *cm);
+void roost_cm_forget_early(struct roost_cm *cm);
 void roost_cm_got_lap(struct roost_cm_conn *conn,
 		      const struct roost_cm_msg *msg);
 void roost_cm_got_apr(struct roost_cm_conn *conn,

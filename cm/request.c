@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cm/priv.h"
@@ -129,6 +130,79 @@ static struct roost_cm_listener *listener_of(struct roost_cm *cm,
 	}
 	return event->listener;
 }
+
+/* ---- early requests ------------------------------------------------------ */
+
+static bool is_early(const struct roost_cm *cm, const struct roost_gsi_msg *in)
+{
+	const struct roost_cm_early *early;
+
+	/* A repeated message has the same bytes. */
+	TAILQ_FOREACH(early, &cm->early, link)
+		if (roost_gid_eq(&early->in.addr.peer, &in->addr.peer) &&
+		    memcmp(early->in.mad, in->mad, sizeof(in->mad)) == 0)
+			return true;
+	return false;
+}
+
+/* Nobody listens for a request: may it wait? Where not, it is to be refused. */
+static bool await_listener(struct roost_cm *cm, const struct roost_gsi_msg *in)
+{
+	struct roost_cm_early *early;
+
+	if (cm->now_ns >= cm->young_until_ns)
+		return false;
+	if (is_early(cm, in)) {
+		roost_cm_drop(cm, ROOST_CM_DROP_STATE);
+		return true;
+	}
+	early = cm->nb_early < ROOST_CM_EARLY_MAX ? malloc(sizeof(*early))
+						  : NULL;
+	if (!early)
+		return false;
+	early->in = *in;
+	TAILQ_INSERT_TAIL(&cm->early, early, link);
+	cm->nb_early++;
+	return true;
+}
+
+static struct roost_cm_early *take_early(struct roost_cm *cm)
+{
+	struct roost_cm_early *early = TAILQ_FIRST(&cm->early);
+
+	TAILQ_REMOVE(&cm->early, early, link);
+	cm->nb_early--;
+	return early;
+}
+
+uint64_t roost_cm_run_early(struct roost_cm *cm)
+{
+	struct roost_cm_early *early;
+	struct roost_cm_msg msg;
+	enum roost_cm_drop why;
+
+	/* Who still has no listener goes to the end of the list. */
+	for (uint32_t left = cm->nb_early; left > 0; left--) {
+		early = take_early(cm);
+		/* Cannot fail: it was decoded when it came. */
+		roost_cm_msg_decode(early->in.mad, early->in.len_bytes, &msg,
+				    &why);
+		if (msg.type == ROOST_CM_REQ)
+			roost_cm_got_req(cm, &early->in, &msg);
+		else
+			roost_cm_got_sidr_req(cm, &early->in, &msg);
+		free(early);
+	}
+	return cm->nb_early != 0 ? cm->young_until_ns : UINT64_MAX;
+}
+
+void roost_cm_forget_early(struct roost_cm *cm)
+{
+	while (cm->nb_early != 0)
+		free(take_early(cm));
+}
+
+/* ---- both ---------------------------------------------------------------- */
 
 static bool has_room(struct roost_cm *cm, struct roost_cm_listener *l)
 {
@@ -400,8 +474,9 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 	if (is_known(cm, in, msg))
 		return;
 	if (!listener_of(cm, in, msg, &event)) {
-		roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ,
-				    ROOST_CM_REJ_INVALID_SERVICE_ID);
+		if (!await_listener(cm, in))
+			roost_cm_reject_msg(cm, in, msg, ROOST_CM_ABOUT_REQ,
+					    ROOST_CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}
 	if (!has_room(cm, event.listener))
@@ -493,7 +568,8 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 		return;
 	}
 	if (!listener_of(cm, in, msg, &event)) {
-		refuse_sidr(cm, in, msg);
+		if (!await_listener(cm, in))
+			refuse_sidr(cm, in, msg);
 		return;
 	}
 	if (!has_room(cm, event.listener))

@@ -64,6 +64,28 @@ static int create_dev(struct roost_assembly *a)
 	return ret;
 }
 
+/* A daemon answers in place of its clients itself. */
+static bool is_program(const struct roost_assembly *a)
+{
+	return !a->conf.interpose;
+}
+
+static int begin_resident(struct roost_assembly *a)
+{
+	int ret = is_program(a) ? roost_dev_resident_begin(a->dev) : 0;
+
+	if (ret)
+		roost_report("%s: cannot start its connection manager: %s",
+			     a->ports.v[0]->label, strerror(-ret));
+	return ret;
+}
+
+static void end_resident(struct roost_assembly *a)
+{
+	if (is_program(a))
+		roost_dev_resident_end(a->dev);
+}
+
 /* ---- its workers --------------------------------------------------------- */
 
 static int start_one(struct roost_assembly *a, unsigned int i)
@@ -132,9 +154,12 @@ int roost_assembly_open(struct roost_assembly *a,
 	ret = create_dev(a);
 	if (ret)
 		goto close_ports;
-	ret = start_progress(a);
+	ret = begin_resident(a);
 	if (ret)
 		goto destroy_dev;
+	ret = start_progress(a);
+	if (ret)
+		goto end_resident;
 	ret = roost_ports_start(&a->ports, a->dev, a->progress);
 	if (ret)
 		goto stop_progress;
@@ -154,6 +179,8 @@ int roost_assembly_open(struct roost_assembly *a,
 stop_progress:
 	roost_ports_quiesce(&a->ports);
 	stop_progress(a);
+end_resident:
+	end_resident(a);
 destroy_dev:
 	roost_dev_unwatch_failures(a->dev);
 	roost_dev_destroy(a->dev);
@@ -182,6 +209,7 @@ void roost_assembly_close(struct roost_assembly *a)
 	stop_progress(a);
 	roost_dump_remove(&a->dump.source);
 	roost_ports_close(&a->ports);
+	end_resident(a);
 	roost_dev_unwatch_failures(a->dev);
 	roost_dev_destroy(a->dev);
 	roost_ports_free(&a->ports);

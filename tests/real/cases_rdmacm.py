@@ -202,12 +202,19 @@ def times(room, family):
 
 
 def nobody(room):
-    """A server that is not there, and an address that nobody has."""
-    start_server(room, "rping -s -p 7999", 4)
-    client = room.run(**end(room, "refused", 2, "rping -c -a {a} -C 1", 4))
-    if client.status == 0 or "RDMA_CM_EVENT_REJECTED, error 8" not in \
-            client.out() + client.err():
-        raise Failure("refused: not told so")
+    """A server that is not there, a program that has no use for rdma_cm, and
+    an address that nobody has.
+    """
+    for title, line in (("verbs", f"ibv_rc_pingpong -p {room.next_port()}"),
+                        ("other", "rping -s -p 7999")):
+        server = start_server(room, line, 4, title)
+        client = room.run(**end(room, f"refused-{title}", 2,
+                                "rping -c -a {a} -C 1", 4), limit_s=10)
+        if client.status == 0 or "RDMA_CM_EVENT_REJECTED, error 8" not in \
+                client.out() + client.err():
+            raise Failure(f"{client.title}: not told so")
+        server.kill()
+    start_server(room, "rping -s", 4)
     client = room.run(**end(room, "dead", 2, "rping -c -a 198.18.0.99 -C 1",
                             4))
     if client.status == 0 or "RDMA_CM_EVENT_ADDR_ERROR, error -110" not in \

@@ -83,6 +83,8 @@ static void sidr__nobody_listens(void **state)
 	struct cm_world *w = cm_world_new();
 	struct cm_owner *o = cm_owner_new(w);
 
+	/* The CM is no longer young (test_cm_early.c). */
+	sim_run_for(w->sim, SIM_S);
 	ask(o, NULL, 0);
 	sim_run_for(w->sim, SIM_MS);
 	cm_expect(o, ROOST_CM_SIDR_REP_RECEIVED, 1);

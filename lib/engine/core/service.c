@@ -89,3 +89,23 @@ void roost_dev_view_conns(struct roost_dev *dev, uint64_t now_ns,
 			service->view(service->arg, now_ns, viewer);
 	pthread_mutex_unlock(&dev->service_lock);
 }
+
+/* ---- the resident -------------------------------------------------------- */
+
+static const struct roost_dev_resident *the_resident;
+
+void roost_dev_resident_set(const struct roost_dev_resident *resident)
+{
+	the_resident = resident;
+}
+
+int roost_dev_resident_begin(struct roost_dev *dev)
+{
+	return the_resident ? the_resident->begin(dev) : 0;
+}
+
+void roost_dev_resident_end(struct roost_dev *dev)
+{
+	if (the_resident)
+		the_resident->end(dev);
+}

@@ -66,4 +66,22 @@ uint64_t roost_dev_service_run_all(struct roost_dev *dev, uint64_t now_ns);
  */
 void roost_dev_service_flush(struct roost_dev *dev);
 
+/*
+ * What each device of a program has from before its first frame to its end,
+ * whatever the program uses of it: as a host's connection manager, which
+ * answers peers for which no program of the host waits.
+ */
+struct roost_dev_resident {
+	int (*begin)(struct roost_dev *dev); /* returns 0, -errno */
+	void (*end)(struct roost_dev *dev);  /* frames no longer arrive */
+};
+
+/* There is one at most. It stays the caller's. Thread: constructors. */
+void roost_dev_resident_set(const struct roost_dev_resident *resident);
+/* Without a resident they do nothing. Returns as its begin(). Thread: the
+ * control thread.
+ */
+int roost_dev_resident_begin(struct roost_dev *dev);
+void roost_dev_resident_end(struct roost_dev *dev);
+
 #endif

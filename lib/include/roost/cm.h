@@ -90,8 +90,10 @@ struct roost_cm_listener;
 /* ---- the connection manager of a device --------------------------------- */
 
 /*
- * Get the CM of dev. The first get creates it and opens QP1; the last put sends
- * the messages that are still due and closes it. dev stays open in between.
+ * Get the CM of dev. The last put sends the messages that are still due; dev
+ * stays open until then. A device of roost/roost.h has its CM from beginning to
+ * end, so a peer's request for which nobody listens is rejected; one of
+ * roost/loop.h has it, and QP1, from the first get to the last put.
  * Returns 0, -ENOMEM. Blocks for the worker's turn. Neither may be called from
  * a callback.
  */
