@@ -56,6 +56,7 @@ struct roost_event_source {
 	 */
 	uint8_t held[ROOST_EVENT_HELD_MAX];
 	uint8_t nb_held;
+	uint8_t nb_due; /* of these: see roost_event_batch_close() */
 	/* Events in the channel's ring, or about to be. Writer: any thread. */
 	_Atomic uint32_t in_ring;
 	TAILQ_ENTRY(roost_event_source) held_link; /* when nb_held > 0 */
@@ -97,6 +98,16 @@ void roost_event_hold(struct roost_event_batch *batch,
 		      struct roost_event_source *source, uint32_t type);
 /* Raise all events of the batch; the batch is empty afterwards. */
 void roost_event_batch_raise(struct roost_event_batch *batch);
+/* The events that are in the batch now become due. mark, a source without
+ * events, is in the batch behind them until they are raised; one at a time.
+ */
+void roost_event_batch_close(struct roost_event_batch *batch,
+			     struct roost_event_source *mark);
+/* Raise the due events of one source. Returns false, and takes the mark out,
+ * when none is left. Events that were held later stay.
+ */
+bool roost_event_batch_raise_due(struct roost_event_batch *batch,
+				 const struct roost_event_source *mark);
 
 /*
  * The object that raises events here is gone. Waiting events can still be read.

@@ -70,41 +70,39 @@ static bool is_overrun(const struct roost_cq *cq)
 	return atomic_load_explicit(&cq->overrun, memory_order_relaxed);
 }
 
-/* Take the CQ off the list of overrun.c, which has it while it holds all turns.
- */
+/* Take the CQ off the list of overrun.c. Under users_lock. */
 static void forget_overrun(struct roost_cq *cq)
 {
 	struct roost_dev *dev = cq->ctx->dev;
 
 	if (!is_overrun(cq))
 		return;
-	roost_worker_turn_take(dev->workers[0]);
 	roost_spin_lock(&dev->overruns.lock);
 	if (cq->in_overruns)
 		LIST_REMOVE(cq, overrun_link);
 	cq->in_overruns = false;
 	roost_spin_unlock(&dev->overruns.lock);
-	roost_worker_turn_leave(dev->workers[0]);
 }
 
-/* Of a CQ without users: no worker has anything to publish there any more, nor
- * is about to.
- */
-static void end_publishing(struct roost_cq *cq)
+/* Each worker publishes what it has pushed: one turn after the other. */
+static void publish_all(struct roost_cq *cq)
 {
 	struct roost_dev *dev = cq->ctx->dev;
 
-	for (unsigned int i = 0; i < dev->nb_workers; i++) {
-		struct roost_worker *w = dev->workers[i];
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		if (roost_cq_is_dirty(cq, i))
+			roost_worker_turn_settle(dev->workers[i]);
+}
 
-		if (!roost_cq_is_dirty(cq, i))
-			continue;
-		roost_worker_turn_take(w);
-		w->settle(w);
-		roost_async_tell(w);
-		roost_worker_turn_leave(w);
-	}
-	roost_dev_turns_pass(dev);
+void roost_cq_settle(struct roost_cq *cq)
+{
+	bool withheld;
+
+	roost_spin_lock(&cq->produce_lock);
+	withheld = cq->withheld;
+	roost_spin_unlock(&cq->produce_lock);
+	if (withheld)
+		publish_all(cq);
 }
 
 int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
@@ -115,9 +113,13 @@ int roost_cq_destroy(struct roost_cq *cq, uint64_t *comp_acked,
 
 	if (atomic_load(&cq->refs) != 0)
 		return -EBUSY;
-	end_publishing(cq);
-	forget_overrun(cq);
+	/* It has no users: no worker has anything to publish here afterwards,
+	 * nor is about to.
+	 */
+	publish_all(cq);
+	roost_dev_turns_pass(dev);
 	pthread_mutex_lock(&dev->users_lock);
+	forget_overrun(cq);
 	if (cq->of_xrc)
 		LIST_REMOVE(cq, xrc_link);
 	pthread_mutex_unlock(&dev->users_lock);
@@ -369,6 +371,15 @@ static void withhold(struct roost_cq *cq, bool some)
 	atomic_fetch_add(&cq->ctx->dev->late.nb_withheld_cqs, some ? 1u : -1u);
 }
 
+/* Before the entries are published: cleaning moves entries that are. */
+static inline void tell_solicited(struct roost_cq *cq, uint32_t fits,
+				  uint32_t end)
+{
+	if (cq->comp.channel && fits == ROOST_CQ_ARMED_SOLICITED)
+		atomic_store_explicit(&cq->solicited_end, end,
+				      memory_order_relaxed);
+}
+
 /* Returns the lowest arming (enum roost_cq_armed) that raises an event. */
 static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
 					      struct roost_cq_part *part)
@@ -385,6 +396,7 @@ static __rte_noinline uint32_t publish_shared(struct roost_cq *cq,
 		if (cq->ring[i & cq->mask].solicited)
 			fits = ROOST_CQ_ARMED_SOLICITED;
 	cq->solicited = false;
+	tell_solicited(cq, fits, end);
 	atomic_store_explicit(&cq->published, end, memory_order_release);
 	withhold(cq, end != cq->produced);
 	roost_spin_unlock(&cq->produce_lock);
@@ -423,18 +435,12 @@ void roost_cq_publish(struct roost_cq *cq, struct roost_cq_part *part)
 		atomic_store_explicit(&part->dirty, false,
 				      memory_order_relaxed);
 		cq->solicited = false;
+		tell_solicited(cq, fits, cq->produced);
 		atomic_store_explicit(&cq->published, cq->produced,
 				      memory_order_release);
 	}
-	if (cq->comp.channel) {
-		if (fits == ROOST_CQ_ARMED_SOLICITED)
-			atomic_store_explicit(
-				&cq->solicited_end,
-				atomic_load_explicit(&cq->published,
-						     memory_order_relaxed),
-				memory_order_relaxed);
+	if (cq->comp.channel)
 		atomic_thread_fence(memory_order_seq_cst);
-	}
 	if (atomic_load_explicit(&cq->armed, memory_order_relaxed) >= fits)
 		raise_once(cq);
 }
@@ -456,13 +462,16 @@ void roost_cq_arm(struct roost_cq *cq, bool solicited_only)
 
 void roost_cq_remind(struct roost_cq *cq, bool solicited_only)
 {
-	uint32_t end, shown;
+	uint32_t end, solicited, shown;
 
 	if (!cq->comp.channel)
 		return;
-	end = atomic_load_explicit(solicited_only ? &cq->solicited_end
-						  : &cq->published,
-				   memory_order_relaxed);
+	end = atomic_load_explicit(&cq->published, memory_order_relaxed);
+	solicited =
+		atomic_load_explicit(&cq->solicited_end, memory_order_relaxed);
+	/* It is told first. */
+	if (solicited_only && (int32_t)(solicited - end) < 0)
+		end = solicited;
 	shown = atomic_load_explicit(&cq->shown, memory_order_relaxed);
 	if ((int32_t)(end - shown) <= 0)
 		return;
@@ -495,6 +504,17 @@ static bool is_idle(const struct roost_cq *cq)
 					    memory_order_acquire);
 }
 
+/* Entries that are shown next are as they were made. */
+static __rte_noinline void unmove(struct roost_cq *cq, uint32_t first,
+				  uint32_t n)
+{
+	for (; n > 0 && cq->nb_moved > 0; n--, cq->nb_moved--) {
+		struct roost_cqe *cqe = &cq->ring[first++ & cq->mask];
+
+		cqe->vendor_err = roost_cqe_code(cqe);
+	}
+}
+
 int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 {
 	uint32_t first, available;
@@ -513,10 +533,12 @@ int roost_cq_poll(struct roost_cq *cq, unsigned int n, struct roost_cqe *cqes)
 	}
 	if (n > available)
 		n = available;
+	if (unlikely(cq->nb_moved != 0))
+		unmove(cq, first, n);
 	for (unsigned int i = 0; i < n; i++)
 		cqes[i] = cq->ring[(first + i) & cq->mask];
 	atomic_store_explicit(&cq->consumed, first + n, memory_order_release);
-	atomic_store_explicit(&cq->shown, first + n, memory_order_release);
+	roost_cq_set_shown(cq, first + n);
 	roost_spin_unlock(&cq->lock);
 	return (int)n;
 }
@@ -528,8 +550,10 @@ static bool show(struct roost_cq *cq, const struct roost_cqe **cqe)
 
 	if (next == atomic_load_explicit(&cq->published, memory_order_acquire))
 		return false;
+	if (unlikely(cq->nb_moved != 0))
+		unmove(cq, next, 1);
 	*cqe = &cq->ring[next & cq->mask];
-	atomic_store_explicit(&cq->shown, next + 1, memory_order_release);
+	roost_cq_set_shown(cq, next + 1);
 	return true;
 }
 

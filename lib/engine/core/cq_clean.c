@@ -7,17 +7,19 @@
  * not polled are removed, and the other entries keep their order. Entries that
  * an open poll (roost_cq_poll_begin) has shown stay.
  *
- * The turn of the QP's worker is enough where no other worker completes to the
- * CQ, and where the CQ has no such entry. To remove one from a CQ that workers
- * share takes all turns: the others have places of completions in hand.
+ * No worker takes part. The object completes nothing any more, and what it
+ * completed is published, so it is among the entries that belong to the
+ * consumers, and they are locked out. The entries that stay move towards the
+ * newer ones, over those that are removed, and the room that this makes is
+ * given back at the end of the polled ones.
  *
- * A slot of a queue is free when its completion was polled (queue.h), so the
- * recorded places of all entries that move are changed, too. Posting threads
- * may read these places meanwhile. They find neither the old nor the new place
- * polled, because the consumers are locked out. Slots whose completions were
- * polled before may be posted to. Posting a send does not write the word that
- * held the place; posting a receive does, and waits for the queue's lock.
+ * A slot of a queue is free when its completion was polled (queue.h), and
+ * remembers the place at which that was added. So an entry that moves takes
+ * with it by how much it has moved: above the code in its vendor_err. Polling
+ * takes that off again (roost_cq_unmove).
  */
+
+#include <rte_common.h>
 
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/srq_priv.h"
@@ -36,220 +38,88 @@ static bool is_of(const struct roost_cqe *cqe, const struct owner *owner)
 	return cqe->qpn == owner->num && cqe->of_wq == owner->is_wq;
 }
 
-/* A walk along the entries that no poll has shown. */
-struct walk {
-	const struct roost_cq *cq;
-	const struct owner *owner;
-	uint32_t begin, end;
-	uint32_t at;
-	uint32_t nb_gone; /* removed entries before at */
-};
-
-static void rewind_walk(struct walk *walk)
-{
-	walk->at = walk->begin;
-	walk->nb_gone = 0;
-}
-
-/* The new place of an entry; a place that was polled does not change. */
-static uint32_t moved(struct walk *walk, uint32_t place)
-{
-	if (place - walk->begin >= walk->end - walk->begin)
-		return place;
-	/* The places of a queue ascend, except old ones that were polled. */
-	if (place - walk->begin < walk->at - walk->begin)
-		rewind_walk(walk);
-	for (; walk->at != place; walk->at++)
-		walk->nb_gone +=
-			is_of(&walk->cq->ring[walk->at & walk->cq->mask],
-			      walk->owner);
-	return place - walk->nb_gone;
-}
-
-static void move_places(struct walk *walk, struct roost_queue *q)
-{
-	uint32_t tail = atomic_load(&q->tail);
-
-	rewind_walk(walk);
-	for (uint32_t i = roost_queue_free_end(q); i != tail; i++) {
-		_Atomic uint32_t *place = roost_queue_place(q, i);
-
-		atomic_store_explicit(place, moved(walk, atomic_load(place)),
-				      memory_order_relaxed);
-	}
-	atomic_store(&q->newest, moved(walk, atomic_load(&q->newest)));
-}
-
-static void move_places_of_receives(struct walk *walk, struct roost_queue *q)
-{
-	roost_spin_lock(&q->lock);
-	move_places(walk, q);
-	roost_spin_unlock(&q->lock);
-}
-
-static void move_users(struct walk *walk)
-{
-	struct roost_cq_user *user;
-
-	LIST_FOREACH(user, &walk->cq->users, link) {
-		if (user->wq)
-			move_places_of_receives(walk, &user->wq->queue);
-		else if (user == &user->qp->send_user)
-			move_places(walk, &user->qp->sq);
-		else
-			move_places_of_receives(walk, &user->qp->rq);
-	}
-}
-
-/* Returns the place behind the entries that stay. */
-static uint32_t compact(struct walk *walk)
-{
-	struct roost_cqe *ring = walk->cq->ring;
-	uint32_t mask = walk->cq->mask, to = walk->begin;
-
-	for (uint32_t i = walk->begin; i != walk->end; i++)
-		if (!is_of(&ring[i & mask], walk->owner))
-			ring[to++ & mask] = ring[i & mask];
-	return to;
-}
-
-static bool has_any(const struct walk *walk)
-{
-	for (uint32_t i = walk->begin; i != walk->end; i++)
-		if (is_of(&walk->cq->ring[i & walk->cq->mask], walk->owner))
-			return true;
-	return false;
-}
-
-static void clean(struct roost_cq *cq, const struct owner *owner)
-{
-	struct walk walk = {
-		.cq = cq,
-		.owner = owner,
-		.begin = atomic_load(&cq->shown),
-		.end = cq->produced,
-	};
-
-	if (!has_any(&walk))
-		return;
-	move_users(&walk);
-	cq->produced = compact(&walk);
-	atomic_store_explicit(&cq->published, cq->produced,
-			      memory_order_release);
-	/* Places that events told of have other entries now. */
-	atomic_store_explicit(&cq->told_shown, walk.begin - 1,
-			      memory_order_relaxed);
-	atomic_store_explicit(&cq->solicited_end, cq->produced,
-			      memory_order_relaxed);
-}
-
-/* The same without the turns of others that complete there. Only the entries
- * that are not published are read under the lock for which a worker would wait:
- * those of one iteration. The published ones stay, while the consumers are
- * locked out. An owner that is no user, as XRC targets are, has no other ones
- * in a CQ that is not shared.
+/* Copy an entry nb_places on, or leave it where it is. Returns whether it is
+ * now, or was before, an entry that has moved.
  */
-static bool has_any_unstopped(struct roost_cq *cq, const struct owner *owner)
+static bool move(struct roost_cq *cq, uint32_t from, uint32_t nb_places)
 {
-	struct walk fresh = { .cq = cq, .owner = owner };
-	struct walk old = fresh;
-	bool found = false;
+	struct roost_cqe *to = &cq->ring[(from + nb_places) & cq->mask];
+	uint32_t moved;
 
-	old.begin = atomic_load(&cq->shown);
-	old.end = atomic_load(&cq->published);
-	if (roost_cq_is_shared(cq)) {
-		roost_spin_lock(&cq->produce_lock);
-		fresh.begin = atomic_load(&cq->published);
-		fresh.end = cq->produced;
-		found = has_any(&fresh);
-		roost_spin_unlock(&cq->produce_lock);
-		old.end = fresh.begin;
-	}
-	return found || has_any(&old);
+	if (nb_places == 0)
+		return roost_cqe_moved(&cq->ring[from & cq->mask]) != 0;
+	*to = cq->ring[from & cq->mask];
+	moved = RTE_MIN(roost_cqe_moved(to) + nb_places, ROOST_CQE_MAX);
+	to->vendor_err = (moved << ROOST_CQE_MOVED_SHIFT) | roost_cqe_code(to);
+	return true;
 }
-
-/* True if nobody but this worker completes to the CQ. */
-static bool is_of_one(const struct roost_cq *cq, const struct roost_worker *w)
-{
-	return !roost_cq_is_shared(cq) &&
-	       (roost_cq_workers(cq) & ~(1u << w->index)) == 0;
-}
-
-/* Whose completions go, and what is taken for that: the turn, or all turns. */
-struct cleaning {
-	struct owner owner;
-	struct roost_worker *worker;
-	bool all_turns;
-};
 
 /* The consumers are locked out. */
-static enum roost_cleaned clean_or_not(struct roost_cq *cq,
-				       const struct cleaning *how)
+static void clean(struct roost_cq *cq, const struct owner *owner)
 {
-	if (how->all_turns || is_of_one(cq, how->worker))
-		clean(cq, &how->owner);
-	else if (has_any_unstopped(cq, &how->owner))
-		return ROOST_CLEAN_SHARED;
-	return ROOST_CLEANED;
+	uint32_t begin = atomic_load(&cq->shown);
+	uint32_t end = atomic_load(&cq->published);
+	bool in_poll = atomic_load(&cq->consumed) != begin;
+	uint32_t nb_gone = 0, nb_moved = 0;
+
+	for (uint32_t i = end; i-- != begin;)
+		if (is_of(&cq->ring[i & cq->mask], owner))
+			nb_gone++;
+		else
+			nb_moved += move(cq, i, nb_gone);
+	if (nb_gone == 0)
+		return;
+	cq->nb_moved = nb_moved;
+	roost_cq_set_shown(cq, begin + nb_gone);
+	/* An open poll gives back what it has shown in the end, and this. */
+	if (!in_poll)
+		atomic_store_explicit(&cq->consumed, begin + nb_gone,
+				      memory_order_release);
+	/* Places that events told of have other entries now. */
+	atomic_store_explicit(&cq->told_shown, begin, memory_order_relaxed);
+	atomic_store_explicit(&cq->solicited_end, end, memory_order_relaxed);
 }
 
-static enum roost_cleaned try_clean(struct roost_cq *cq,
-				    const struct cleaning *how)
+/* Returns false: another thread polls the CQ. */
+static bool try_clean(struct roost_cq *cq, const struct owner *owner)
 {
-	enum roost_cleaned cleaned;
-
 	if (!cq)
-		return ROOST_CLEANED;
+		return true;
+	roost_cq_settle(cq);
 	/* This thread polls the CQ; entries that it was not shown may be
 	 * removed.
 	 */
-	if (roost_cq_polled_by_us(cq))
-		return clean_or_not(cq, how);
+	if (roost_cq_polled_by_us(cq)) {
+		clean(cq, owner);
+		return true;
+	}
 	if (!roost_spin_try(&cq->lock))
-		return ROOST_CLEAN_POLLED;
-	cleaned = clean_or_not(cq, how);
+		return false;
+	clean(cq, owner);
 	roost_spin_unlock(&cq->lock);
-	return cleaned;
+	return true;
 }
 
-static void publish(const struct cleaning *how)
+bool roost_qp_clean_cqs(struct roost_qp *qp)
 {
-	if (how->all_turns)
-		roost_dev_publish(how->worker->dev);
-	else
-		roost_worker_publish(how->worker);
-}
-
-enum roost_cleaned roost_qp_clean_cqs(struct roost_qp *qp, bool all_turns)
-{
-	const struct cleaning how = {
-		.owner.num = qp->qpn,
-		.worker = qp->worker,
-		.all_turns = all_turns,
-	};
-	enum roost_cleaned cleaned = ROOST_CLEANED;
+	const struct owner owner = { .num = qp->qpn };
+	struct roost_dev *dev = qp->dev;
+	bool cleaned = true;
 	struct roost_cq *cq;
 
-	publish(&how);
-	if (qp->type != ROOST_QPT_XRC_TGT) {
-		cleaned = try_clean(qp->send_cq, &how);
-		return cleaned != ROOST_CLEANED ? cleaned
-						: try_clean(qp->recv_cq, &how);
-	}
-	LIST_FOREACH(cq, &qp->dev->xrc_cqs, xrc_link)
-		if (cleaned == ROOST_CLEANED)
-			cleaned = try_clean(cq, &how);
+	if (qp->type != ROOST_QPT_XRC_TGT)
+		return try_clean(qp->send_cq, &owner) &&
+		       try_clean(qp->recv_cq, &owner);
+	pthread_mutex_lock(&dev->users_lock);
+	LIST_FOREACH(cq, &dev->xrc_cqs, xrc_link)
+		cleaned = cleaned && try_clean(cq, &owner);
+	pthread_mutex_unlock(&dev->users_lock);
 	return cleaned;
 }
 
-enum roost_cleaned roost_wq_clean_cq(struct roost_wq *wq, bool all_turns)
+bool roost_wq_clean_cq(struct roost_wq *wq)
 {
-	const struct cleaning how = {
-		.owner = { .num = wq->num, .is_wq = true },
-		.worker = wq->worker,
-		.all_turns = all_turns,
-	};
+	const struct owner owner = { .num = wq->num, .is_wq = true };
 
-	publish(&how);
-	return try_clean(wq->cq, &how);
+	return try_clean(wq->cq, &owner);
 }

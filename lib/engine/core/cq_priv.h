@@ -102,6 +102,12 @@ struct roost_cq {
 	 * shown since poll_begin.
 	 */
 	_Atomic uint32_t shown;
+	/* The same as a place: completions that were added at places before
+	 * this one are known. It differs from shown while the next entry is one
+	 * that was moved (cq_clean.c).
+	 */
+	_Atomic uint32_t shown_place;
+	uint32_t nb_moved; /* so many entries from shown on were moved */
 
 	struct roost_ctx *ctx;
 	uint32_t handle;
@@ -136,7 +142,7 @@ uint32_t roost_cq_push(struct roost_worker *w, struct roost_cq *cq,
 /* A place that counts as polled. */
 static inline uint32_t roost_cq_no_entry(const struct roost_cq *cq)
 {
-	return atomic_load_explicit(&cq->shown, memory_order_relaxed) - 1;
+	return atomic_load_explicit(&cq->shown_place, memory_order_relaxed) - 1;
 }
 
 /* True if the entry was polled. Acquire: everything before the poll is visible
@@ -145,8 +151,10 @@ static inline uint32_t roost_cq_no_entry(const struct roost_cq *cq)
  */
 static inline bool roost_cq_is_polled(const struct roost_cq *cq, uint32_t entry)
 {
-	return entry - atomic_load_explicit(&cq->shown, memory_order_acquire) >=
-	       ROOST_CQE_MAX;
+	/* The oldest entry may have moved by ROOST_CQE_MAX. */
+	return entry - atomic_load_explicit(&cq->shown_place,
+					    memory_order_acquire) >=
+	       2 * ROOST_CQE_MAX;
 }
 
 /* True if this thread is between poll_begin and poll_end of the CQ. */
@@ -171,23 +179,49 @@ void roost_cq_leave(struct roost_cq *cq, unsigned int worker);
 void roost_cq_join_all(struct roost_cq *cq);
 void roost_cq_leave_all(struct roost_cq *cq);
 
+/* What a worker has pushed and published can be polled afterwards, even if
+ * other workers withheld it: they publish what they have. The caller holds no
+ * turn.
+ */
+void roost_cq_settle(struct roost_cq *cq);
+
+/* ---- entries that were moved --- */
+
+/* In the ring: an entry's vendor_err has the code in its low bits, and above
+ * them by how many places the entry was moved, ROOST_CQE_MAX at most.
+ */
+#define ROOST_CQE_MOVED_SHIFT 8
+
+static inline uint32_t roost_cqe_moved(const struct roost_cqe *cqe)
+{
+	return cqe->vendor_err >> ROOST_CQE_MOVED_SHIFT;
+}
+
+static inline uint32_t roost_cqe_code(const struct roost_cqe *cqe)
+{
+	return cqe->vendor_err & ((1u << ROOST_CQE_MOVED_SHIFT) - 1);
+}
+
+/* The entries before next are known to the application. Consumers are locked
+ * out.
+ */
+static inline void roost_cq_set_shown(struct roost_cq *cq, uint32_t next)
+{
+	uint32_t place = next;
+
+	if (__builtin_expect(cq->nb_moved != 0, 0))
+		place -= roost_cqe_moved(&cq->ring[next & cq->mask]);
+	atomic_store_explicit(&cq->shown, next, memory_order_release);
+	atomic_store_explicit(&cq->shown_place, place, memory_order_release);
+}
+
 /* ---- cq_clean.c --- */
 
-enum roost_cleaned {
-	ROOST_CLEANED,
-	/* Another thread polls a CQ of the object. */
-	ROOST_CLEAN_POLLED,
-	/* A CQ to which other workers complete has completions of the object.
-	 */
-	ROOST_CLEAN_SHARED,
-};
-
-/* Remove the object's completions that no poll has shown. Unless ROOST_CLEANED
- * is returned, some may be left: the caller lets go of what it holds, and tries
- * again; for CLEAN_SHARED as the holder of all turns. Under users_lock; holder
- * of the object's turn, or of all.
+/* Remove the object's completions that no poll has shown. The object completes
+ * nothing any more, and its worker has published. Returns false: another thread
+ * polls a CQ of the object, and some may be left. The caller holds no turn.
  */
-enum roost_cleaned roost_qp_clean_cqs(struct roost_qp *qp, bool all_turns);
-enum roost_cleaned roost_wq_clean_cq(struct roost_wq *wq, bool all_turns);
+bool roost_qp_clean_cqs(struct roost_qp *qp);
+bool roost_wq_clean_cq(struct roost_wq *wq);
 
 #endif

@@ -176,6 +176,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 	pthread_mutex_init(&d->mcast_lock, NULL);
 	pthread_mutex_init(&d->flow_lock, NULL);
 	pthread_mutex_init(&d->users_lock, NULL);
+	pthread_mutex_init(&d->late.telling, NULL);
 	pthread_mutex_init(&d->all.lock, NULL);
 	pthread_mutex_init(&d->service_lock, NULL);
 	TAILQ_INIT(&d->services);
@@ -189,6 +190,7 @@ void roost_dev_free(struct roost_dev *dev)
 	pthread_mutex_destroy(&dev->mcast_lock);
 	pthread_mutex_destroy(&dev->flow_lock);
 	pthread_mutex_destroy(&dev->users_lock);
+	pthread_mutex_destroy(&dev->late.telling);
 	pthread_mutex_destroy(&dev->all.lock);
 	pthread_mutex_destroy(&dev->service_lock);
 	pthread_mutex_destroy(&dev->lock);

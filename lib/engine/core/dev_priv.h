@@ -159,6 +159,8 @@ struct roost_dev {
 	 * completions from before them (async.c).
 	 */
 	struct {
+		/* Taken before a turn, by who is about to raise them. */
+		pthread_mutex_t telling;
 		struct roost_spin lock;
 		struct roost_event_batch events; /* under the lock */
 		_Atomic bool any; /* for the service: events were added */

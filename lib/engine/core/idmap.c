@@ -269,10 +269,20 @@ int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id)
 	return ret;
 }
 
+static uint32_t index_of(const struct roost_idmap *map, uint32_t id)
+{
+	return roost_idmap_invert(map, id) & ((1u << map->index_bits) - 1);
+}
+
+void roost_idmap_set(struct roost_idmap *map, uint32_t id, void *object)
+{
+	atomic_store_explicit(&slot_at(map, index_of(map, id))->object, object,
+			      memory_order_release);
+}
+
 void roost_idmap_del(struct roost_idmap *map, uint32_t id)
 {
-	uint32_t index =
-		roost_idmap_invert(map, id) & ((1u << map->index_bits) - 1);
+	uint32_t index = index_of(map, id);
 
 	roost_spin_lock(&map->lock);
 	atomic_store_explicit(&slot_at(map, index)->object, NULL,

@@ -104,6 +104,8 @@ void roost_idmap_set_source(struct roost_idmap *map,
  * source; -ENOMEM.
  */
 int roost_idmap_add(struct roost_idmap *map, void *object, uint32_t *id);
+/* A number that is in use is another object's from now on. */
+void roost_idmap_set(struct roost_idmap *map, uint32_t id, void *object);
 /* Forget a number that is in use. */
 void roost_idmap_del(struct roost_idmap *map, uint32_t id);
 

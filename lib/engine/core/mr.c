@@ -262,18 +262,95 @@ int roost_mr_prefetch(struct roost_pd *pd, const struct roost_sge *sge,
 	return !host ? ret : populate(host, sge->len_bytes, access);
 }
 
+/* No window is bound to the region, nor will be one. */
+static bool end_binding(struct roost_dev *dev, struct roost_mr *mr)
+{
+	if (!(atomic_fetch_and(&mr->access, ~(uint32_t)ROOST_ACCESS_MW_BIND) &
+	      ROOST_ACCESS_MW_BIND))
+		return true;
+	roost_dev_turns_pass(dev);
+	if (mr->nb_windows == 0)
+		return true;
+	atomic_fetch_or(&mr->access, ROOST_ACCESS_MW_BIND);
+	return false;
+}
+
+/* ---- changes ------------------------------------------------------------- */
+
+/* As workers see it: not its place in lists. */
+static struct roost_mr copy_of(const struct roost_mr *mr)
+{
+	return (struct roost_mr){
+		.pd = mr->pd,
+		.host = mr->host,
+		.iova = mr->iova,
+		.len_bytes = mr->len_bytes,
+		.access = roost_mr_rights(mr),
+		.key = mr->key,
+		.is_null = mr->is_null,
+		.is_guest = mr->is_guest,
+		.dead = atomic_load(&mr->dead),
+	};
+}
+
+/* The key names this region in place of the other one. No worker still holds
+ * the other one afterwards.
+ */
+static void rename_to(struct roost_dev *dev, struct roost_mr *mr,
+		      struct roost_mr *other)
+{
+	struct roost_turn_link *bucket = bucket_of(dev, mr->key);
+
+	if (mr->is_guest) {
+		pthread_mutex_lock(&dev->lock);
+		roost_turn_list_insert(bucket, &mr->guest_link);
+		roost_turn_list_remove(bucket, &other->guest_link);
+		pthread_mutex_unlock(&dev->lock);
+	} else {
+		roost_idmap_set(&dev->mrs, mr->key, mr);
+	}
+	roost_dev_turns_pass(dev);
+}
+
+/* Workers read many members, which change together: they have a copy of the
+ * region while it changes.
+ */
+static int change(struct roost_mr *mr, struct roost_mr *next)
+{
+	struct roost_dev *dev = mr->pd->ctx->dev;
+	struct roost_mr *stand_in = malloc(sizeof(*stand_in));
+
+	if (!stand_in)
+		return -ENOMEM;
+	if (!end_binding(dev, mr)) {
+		free(stand_in);
+		return -EBUSY;
+	}
+	roost_unmap_remove(mr);
+	*stand_in = copy_of(mr);
+	rename_to(dev, stand_in, mr);
+	atomic_fetch_add(&next->pd->refs, 1);
+	*mr = *next;
+	rename_to(dev, mr, stand_in);
+	atomic_fetch_sub(&stand_in->pd->refs, 1);
+	roost_unmap_forget(stand_in);
+	free(stand_in);
+	roost_unmap_add(mr);
+	return 0;
+}
+
 int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		   void *addr, size_t len_bytes, uint32_t access)
 {
-	struct roost_dev *dev = mr->pd->ctx->dev;
-	struct roost_mr next = *mr;
+	struct roost_mr next = copy_of(mr);
 	int ret;
 
 	if (what & ROOST_REREG_PD && pd->ctx != mr->pd->ctx)
 		return -EINVAL;
-	next.access = what & ROOST_REREG_ACCESS
-			      ? access
-			      : roost_mr_rights(mr) & ~ROOST_ACCESS_BAD;
+	next.dead = NULL;
+	next.access &= ~ROOST_ACCESS_BAD;
+	if (what & ROOST_REREG_ACCESS)
+		next.access = access;
 	if (what & ROOST_REREG_TRANSLATION) {
 		next.host = addr;
 		next.iova = (uintptr_t)addr;
@@ -286,37 +363,7 @@ int roost_mr_rereg(struct roost_mr *mr, uint32_t what, struct roost_pd *pd,
 		return ret;
 	if (what & ROOST_REREG_PD)
 		next.pd = pd;
-	roost_unmap_remove(mr);
-	/* All of them: workers read many members, which change together. */
-	roost_dev_turns_take(dev);
-	if (mr->nb_windows != 0) {
-		ret = -EBUSY;
-	} else {
-		atomic_fetch_add(&next.pd->refs, 1);
-		atomic_fetch_sub(&mr->pd->refs, 1);
-		/* The copy may be of a time when a window was bound. */
-		next.nb_windows = 0;
-		roost_unmap_forget(mr);
-		next.dead = NULL;
-		next.learns = false;
-		*mr = next;
-	}
-	roost_dev_turns_release(dev);
-	roost_unmap_add(mr);
-	return ret;
-}
-
-/* No window is bound to the region, nor will be one. */
-static bool end_binding(struct roost_dev *dev, struct roost_mr *mr)
-{
-	if (!(atomic_fetch_and(&mr->access, ~(uint32_t)ROOST_ACCESS_MW_BIND) &
-	      ROOST_ACCESS_MW_BIND))
-		return true;
-	roost_dev_turns_pass(dev);
-	if (mr->nb_windows == 0)
-		return true;
-	atomic_fetch_or(&mr->access, ROOST_ACCESS_MW_BIND);
-	return false;
+	return change(mr, &next);
 }
 
 int roost_mr_dereg(struct roost_mr *mr)

@@ -5,44 +5,73 @@
 /*
  * An overrun CQ raises CQ_ERR, and every QP and WQ that completes to it fails.
  * They may belong to any worker. So a worker does this by itself only in a
- * device with one worker; otherwise the control thread does it, with all turns
- * taken.
+ * device with one worker; otherwise the control thread does it, in a turn of
+ * one worker after the other.
  */
 
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
-/* XRC targets have no CQ: a target that has a WQE of an SRQ in use fails now,
- * another one when a message for it comes (roost_resp_check). Holder of all
- * turns.
- */
-static void fail_users(struct roost_cq *cq)
+static struct roost_worker *worker_of(const struct roost_cq_user *user)
 {
-	const struct roost_transport *transport = cq->ctx->dev->transport;
-	struct roost_worker *w = cq->ctx->dev->workers[0];
+	return user->qp ? user->qp->worker : user->wq->worker;
+}
+
+/* XRC targets have no CQ: a target that has a WQE of an SRQ in use fails now,
+ * another one when a message for it comes (roost_resp_check).
+ */
+static void fail_takers(struct roost_worker *w, struct roost_srq *srq)
+{
+	struct roost_qp *qp;
+
+	while ((qp = roost_srq_taker(srq, w)) != NULL) {
+		w->transport->end(qp, ROOST_QPE_CQ_OVERRUN,
+				  ROOST_EVENT_QP_FATAL);
+		roost_recv_release(qp);
+	}
+}
+
+/* Those of the worker; the first one's turn tells of the CQ, too. Holder of the
+ * turn, and of users_lock if there are other workers.
+ */
+static void fail_users(struct roost_worker *w, struct roost_cq *cq)
+{
 	struct roost_cq_user *user;
 	struct roost_srq *srq;
 
-	cq->overrun_told = true;
-	roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
+	if (w->index == 0) {
+		cq->overrun_told = true;
+		roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
+	}
 	LIST_FOREACH(user, &cq->users, link) {
+		if (worker_of(user) != w)
+			continue;
 		if (user->qp)
-			transport->end(user->qp, ROOST_QPE_CQ_OVERRUN,
-				       ROOST_EVENT_QP_FATAL);
+			w->transport->end(user->qp, ROOST_QPE_CQ_OVERRUN,
+					  ROOST_EVENT_QP_FATAL);
 		else
-			roost_wq_fail(user->wq->worker, user->wq,
-				      ROOST_QPE_CQ_OVERRUN);
+			roost_wq_fail(w, user->wq, ROOST_QPE_CQ_OVERRUN);
 	}
 	LIST_FOREACH(srq, &cq->srqs, cq_link) {
-		roost_async_raise(w, &srq->async, ROOST_EVENT_SRQ_ERR);
-		while (!LIST_EMPTY(&srq->takers)) {
-			struct roost_qp *qp = LIST_FIRST(&srq->takers);
+		if (w->index == 0)
+			roost_async_raise(w, &srq->async, ROOST_EVENT_SRQ_ERR);
+		fail_takers(w, srq);
+	}
+}
 
-			transport->end(qp, ROOST_QPE_CQ_OVERRUN,
-				       ROOST_EVENT_QP_FATAL);
-			roost_recv_release(qp);
-		}
+/* What has room is published first. */
+static void fail_all(struct roost_dev *dev, struct roost_cq *cq)
+{
+	for (unsigned int i = 0; i < dev->nb_workers; i++)
+		roost_worker_turn_settle(dev->workers[i]);
+	for (unsigned int i = 0; i < dev->nb_workers; i++) {
+		struct roost_worker *w = dev->workers[i];
+
+		roost_worker_turn_take(w);
+		fail_users(w, cq);
+		roost_worker_publish(w);
+		roost_worker_turn_leave(w);
 	}
 }
 
@@ -60,26 +89,21 @@ static struct roost_cq *next(struct roost_dev *dev)
 	return cq;
 }
 
-/* A CQ in the list is alive: destroying a CQ takes it off the list, holding a
- * turn. All turns: its users may belong to any worker, and fail together, once
- * in the life of a CQ.
+/* A CQ in the list is alive: destroying a CQ takes it off the list, under
+ * users_lock. Flushing may overrun another CQ, which is in the list then.
  */
 static uint64_t run(void *arg, uint64_t now_ns __attribute__((unused)))
 {
 	struct roost_dev *dev = arg;
 	struct roost_cq *cq;
 
-	if (!atomic_load(&dev->overruns.any))
+	if (!atomic_exchange(&dev->overruns.any, false))
 		return UINT64_MAX;
-	roost_dev_turns_take(dev);
-	atomic_store(&dev->overruns.any, false);
-	while ((cq = next(dev)) != NULL) {
+	pthread_mutex_lock(&dev->users_lock);
+	while ((cq = next(dev)) != NULL)
 		if (!cq->overrun_told)
-			fail_users(cq);
-		/* Flushing may have overrun another CQ. */
-		roost_dev_publish(dev);
-	}
-	roost_dev_turns_release(dev);
+			fail_all(dev, cq);
+	pthread_mutex_unlock(&dev->users_lock);
 	return UINT64_MAX;
 }
 
@@ -96,7 +120,7 @@ void roost_overruns_init(struct roost_dev *dev)
 void roost_overrun_tell(struct roost_dev *dev, struct roost_cq *cq)
 {
 	if (dev->nb_workers == 1) {
-		fail_users(cq);
+		fail_users(dev->workers[0], cq);
 		return;
 	}
 	roost_spin_lock(&dev->overruns.lock);

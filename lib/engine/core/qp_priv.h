@@ -367,6 +367,8 @@ struct roost_qp {
 	uint8_t store_flags;    /* RAW: enum roost_store_flags */
 	bool flushing;          /* not flushed to the end: in worker.flush_qps
 				 */
+	bool unclean; /* completions from before a RESET may be in its CQs;
+		       * under modify_lock */
 	struct roost_timer pace_timer;
 	uint64_t pace_ns; /* the program's rate limit: none goes before this */
 	/* Receives. */

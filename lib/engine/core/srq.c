@@ -151,6 +151,21 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 	return 0;
 }
 
+struct roost_qp *roost_srq_taker(struct roost_srq *srq,
+				 const struct roost_worker *w)
+{
+	struct roost_qp *qp;
+
+	if (srq->shared)
+		roost_spin_lock(&srq->take_lock);
+	LIST_FOREACH(qp, &srq->takers, taker_link)
+		if (qp->worker == w)
+			break;
+	if (srq->shared)
+		roost_spin_unlock(&srq->take_lock);
+	return qp;
+}
+
 /* An XRC SRQ, which no worker finds any more: forget its WQEs that QPs use, and
  * publish its completions, before its CQ may be another worker's alone.
  */
@@ -159,17 +174,8 @@ static void release_takers(struct roost_srq *srq, struct roost_worker *w)
 	struct roost_qp *qp;
 
 	roost_worker_turn_take(w);
-	do {
-		if (srq->shared)
-			roost_spin_lock(&srq->take_lock);
-		LIST_FOREACH(qp, &srq->takers, taker_link)
-			if (qp->worker == w)
-				break;
-		if (srq->shared)
-			roost_spin_unlock(&srq->take_lock);
-		if (qp)
-			roost_recv_release(qp);
-	} while (qp);
+	while ((qp = roost_srq_taker(srq, w)) != NULL)
+		roost_recv_release(qp);
 	w->settle(w);
 	roost_worker_turn_leave(w);
 }

@@ -55,6 +55,12 @@ bool roost_srq_take(struct roost_srq *srq, struct roost_qp *qp);
 /* Remove the QP from the takers. Holder of the QP's turn. */
 void roost_srq_release(struct roost_srq *srq, struct roost_qp *qp);
 
+/* A QP of the worker that has a WQE of the SRQ in use; NULL: none. Holder of
+ * the turn.
+ */
+struct roost_qp *roost_srq_taker(struct roost_srq *srq,
+				 const struct roost_worker *w);
+
 /* Forget the WQE of an SRQ that is in use, if there is one. Holder of the turn.
  */
 static inline void roost_recv_release(struct roost_qp *qp)

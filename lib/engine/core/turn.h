@@ -49,15 +49,16 @@ bool roost_worker_turn_wanted(const struct roost_worker *w);
  * before. The caller holds no turn.
  */
 void roost_dev_turns_pass(struct roost_dev *dev);
+/* In a turn of its own, the worker publishes all that it has completed, also
+ * what waits for acknowledgements to leave. The caller holds no turn.
+ */
+void roost_worker_turn_settle(struct roost_worker *w);
 /* Take or release the turns of all workers of a device: no worker runs in
- * between. For the few changes that doc/threads.md names. The caller of take
- * holds no turn.
+ * between, and everything is published. For changes of ports only
+ * (doc/threads.md). The caller of take holds no turn.
  */
 void roost_dev_turns_take(struct roost_dev *dev);
 void roost_dev_turns_release(struct roost_dev *dev);
-/* The worker's turn, or all turns of its device. */
-void roost_worker_turns_take(struct roost_worker *w, bool all);
-void roost_worker_turns_leave(struct roost_worker *w, bool all);
 
 /* The counters of one worker. Thread: any that holds no turn. */
 void roost_worker_counters(struct roost_worker *w,

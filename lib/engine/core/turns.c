@@ -16,11 +16,19 @@ void roost_dev_turns_pass(struct roost_dev *dev)
 		roost_worker_turn_pass(dev->workers[i], 0, NULL);
 }
 
+void roost_worker_turn_settle(struct roost_worker *w)
+{
+	roost_worker_turn_take(w);
+	w->settle(w);
+	roost_async_tell(w);
+	roost_worker_turn_leave(w);
+}
+
 void roost_dev_turns_take(struct roost_dev *dev)
 {
+	pthread_mutex_lock(&dev->late.telling);
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
 		roost_worker_turn_take(dev->workers[i]);
-	/* Everything is published then. */
 	for (unsigned int i = 0; i < dev->nb_workers; i++)
 		dev->workers[i]->settle(dev->workers[i]);
 	roost_async_tell_late(dev);
@@ -30,22 +38,7 @@ void roost_dev_turns_release(struct roost_dev *dev)
 {
 	for (unsigned int i = dev->nb_workers; i-- > 0;)
 		roost_worker_turn_leave(dev->workers[i]);
-}
-
-void roost_worker_turns_take(struct roost_worker *w, bool all)
-{
-	if (all)
-		roost_dev_turns_take(w->dev);
-	else
-		roost_worker_turn_take(w);
-}
-
-void roost_worker_turns_leave(struct roost_worker *w, bool all)
-{
-	if (all)
-		roost_dev_turns_release(w->dev);
-	else
-		roost_worker_turn_leave(w);
+	pthread_mutex_unlock(&dev->late.telling);
 }
 
 static void add(struct roost_dev_counters *sum,

@@ -26,8 +26,7 @@ struct roost_mr;
  */
 void roost_unmap_add(struct roost_mr *mr);
 void roost_unmap_remove(struct roost_mr *mr);
-/* Forget which pages are dead. The caller holds all turns, or no key names the
- * region; it is not added.
+/* Forget which pages are dead. No worker finds the region, and it is not added.
  */
 void roost_unmap_forget(struct roost_mr *mr);
 

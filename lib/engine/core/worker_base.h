@@ -93,8 +93,8 @@ struct roost_worker {
 	 */
 	bool acks_first;
 	struct roost_cqe lost_cqe; /* written instead of one without room */
-	/* Publish those completions all the same: for a thread that takes all
-	 * turns. The scheduler's, who held them back.
+	/* Publish those completions all the same. The scheduler's, who held
+	 * them back.
 	 */
 	void (*settle)(struct roost_worker *w);
 	/* One for each port; ROOST_TX_LOOPBACK: loopback frames. */
@@ -166,11 +166,11 @@ void roost_async_raise(struct roost_worker *w,
 		       struct roost_event_source *source,
 		       enum roost_async_event type);
 /* To be called when the worker's completions are published: raise the events
- * that it held back, or leave them in late.events to the holder of all turns.
- * Holder of the turn.
+ * that it held back, or leave them in late.events, if other workers may hold
+ * back completions from before them. Holder of the turn.
  */
 void roost_async_tell(struct roost_worker *w);
-/* Raise those. Holder of all turns. */
+/* Raise those: everything is published. Holder of all turns. */
 void roost_async_tell_late(struct roost_dev *dev);
 /* As roost_dev_turns_pass(), and every event that was raised before, in
  * whatever turn, is in its channel: for an object that raises no more.

@@ -31,29 +31,17 @@ static const uint8_t allowed_from[ROOST_WQS_COUNT] = {
 	[ROOST_WQS_ERR] = FROM(RESET) | FROM(RDY) | FROM(ERR),
 };
 
-/* Take users_lock and the turn, when no completion is left in the CQ, as with a
- * QP. Returns whether all turns are taken.
- */
-static bool take_clean(struct roost_wq *wq)
+/* As for a QP: its completions are removed when it makes none any more. */
+static void clean(struct roost_wq *wq)
 {
-	struct roost_dev *dev = wq->pd->ctx->dev;
 	unsigned int tries = ROOST_SPIN_PAUSES;
-	bool all = false;
 
-	for (;;) {
-		enum roost_cleaned cleaned;
-
-		pthread_mutex_lock(&dev->users_lock);
-		roost_worker_turns_take(wq->worker, all);
-		cleaned = roost_wq_clean_cq(wq, all);
-		if (cleaned == ROOST_CLEANED)
-			return all;
-		roost_worker_turns_leave(wq->worker, all);
-		pthread_mutex_unlock(&dev->users_lock);
-		all = cleaned == ROOST_CLEAN_SHARED;
-		if (!all)
+	/* The thread that polls may do it meanwhile. */
+	while (atomic_load(&wq->unclean))
+		if (roost_wq_clean_cq(wq))
+			atomic_store(&wq->unclean, false);
+		else
 			roost_spin_wait(tries++);
-	}
 }
 
 /* ---- life ------------------------------------------------------------- */
@@ -107,13 +95,19 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 {
 	struct roost_dev *dev = wq->pd->ctx->dev;
 	uint64_t acked;
-	bool all;
 
 	if (atomic_load(&wq->refs) != 0)
 		return -EBUSY;
-	all = take_clean(wq);
+	pthread_mutex_lock(&dev->users_lock);
+	roost_worker_turn_take(wq->worker);
+	atomic_store(&wq->unclean, true);
+	atomic_store(&wq->state, ROOST_WQS_RESET);
 	LIST_REMOVE(&wq->user, link);
-	roost_worker_turns_leave(wq->worker, all);
+	roost_worker_publish(wq->worker);
+	roost_worker_turn_leave(wq->worker);
+	pthread_mutex_unlock(&dev->users_lock);
+	clean(wq);
+	pthread_mutex_lock(&dev->users_lock);
 	roost_cq_leave(wq->cq, wq->worker->index);
 	pthread_mutex_unlock(&dev->users_lock);
 	atomic_fetch_sub(&wq->cq->refs, 1);
@@ -187,6 +181,7 @@ void roost_wq_fail(struct roost_worker *w, struct roost_wq *wq,
 
 static void to_reset(struct roost_wq *wq)
 {
+	atomic_store(&wq->unclean, true);
 	atomic_store(&wq->state, ROOST_WQS_RESET);
 	roost_queue_clear(&wq->queue);
 }
@@ -194,17 +189,12 @@ static void to_reset(struct roost_wq *wq)
 int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 {
 	struct roost_worker *w = wq->worker;
-	bool all = false;
 	int ret = 0;
 
 	if ((unsigned int)to >= ROOST_WQS_COUNT)
 		return -EINVAL;
-	if (to == ROOST_WQS_RESET) {
-		all = take_clean(wq);
-		pthread_mutex_unlock(&wq->pd->ctx->dev->users_lock);
-	} else {
-		roost_worker_turn_take(w);
-	}
+	clean(wq);
+	roost_worker_turn_take(w);
 	if (!(allowed_from[to] & 1u << roost_wq_state(wq)))
 		ret = -EINVAL;
 	else if (to == ROOST_WQS_RESET)
@@ -214,7 +204,8 @@ int roost_wq_modify(struct roost_wq *wq, enum roost_wq_state to)
 	else
 		atomic_store(&wq->state, to);
 	roost_worker_publish(w);
-	roost_worker_turns_leave(wq->worker, all);
+	roost_worker_turn_leave(w);
+	clean(wq);
 	return ret;
 }
 

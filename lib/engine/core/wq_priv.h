@@ -30,9 +30,13 @@ struct roost_wq {
 	uint32_t num;
 	_Atomic uint32_t state; /* enum roost_wq_state; holder of the turn */
 	_Atomic uint32_t refs;  /* places in tables */
-	uint8_t store_flags;    /* enum roost_store_flags; holder of the turn */
-	uint8_t error;          /* in ERR: the reason, enum
-				 * roost_qp_error_code */
+	/* Completions from before a RESET may be in the CQ. Set by the holder
+	 * of the turn.
+	 */
+	_Atomic bool unclean;
+	uint8_t store_flags; /* enum roost_store_flags; holder of the turn */
+	uint8_t error;       /* in ERR: the reason, enum
+			      * roost_qp_error_code */
 	struct roost_cq_user user;
 	struct roost_event_source async;
 };

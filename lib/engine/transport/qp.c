@@ -352,25 +352,6 @@ void roost_qp_drop_ahs(struct roost_qp *qp)
 	}
 }
 
-bool roost_qp_take_clean(struct roost_qp *qp, bool *all)
-{
-	enum roost_cleaned cleaned;
-
-	pthread_mutex_lock(&qp->dev->users_lock);
-	for (*all = false;; *all = true) {
-		roost_worker_turns_take(qp->worker, *all);
-		roost_worker_settle(qp->worker, qp);
-		cleaned = roost_qp_clean_cqs(qp, *all);
-		if (cleaned == ROOST_CLEANED)
-			return true;
-		roost_worker_turns_leave(qp->worker, *all);
-		if (cleaned == ROOST_CLEAN_SHARED)
-			continue;
-		pthread_mutex_unlock(&qp->dev->users_lock);
-		return false;
-	}
-}
-
 /* Groups and rules name the QP. */
 static bool is_named(struct roost_qp *qp)
 {
@@ -389,19 +370,14 @@ static bool is_named(struct roost_qp *qp)
 	return named;
 }
 
-/* Take the QP out of all that finds it, and out of the worker's hands. */
-static void unlink_qp(struct roost_qp *qp)
+/* Take the QP out of the worker's hands. In RESET nothing completes any more,
+ * and a doorbell that was rung has no effect.
+ */
+static void forget(struct roost_qp *qp)
 {
-	unsigned int tries = ROOST_SPIN_PAUSES;
-	struct roost_dev *dev = qp->dev;
-	bool all;
-
-	while (!roost_qp_take_clean(qp, &all))
-		roost_spin_wait(tries++);
-	roost_idmap_del(&dev->qps, qp->qpn);
-	/* In RESET nothing completes any more, and a doorbell that was rung has
-	 * no effect.
-	 */
+	pthread_mutex_lock(&qp->dev->users_lock);
+	roost_worker_turn_take(qp->worker);
+	roost_worker_settle(qp->worker, qp);
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_forget_qp(qp->worker, qp);
 	roost_share_leave(qp->worker, qp);
@@ -413,7 +389,22 @@ static void unlink_qp(struct roost_qp *qp)
 	roost_qp_trouble_end(qp);
 	unlist_users(qp);
 	roost_worker_publish(qp->worker);
-	roost_worker_turns_leave(qp->worker, all);
+	roost_worker_turn_leave(qp->worker);
+	pthread_mutex_unlock(&qp->dev->users_lock);
+}
+
+/* Take it out of all that finds it. */
+static void unlink_qp(struct roost_qp *qp)
+{
+	unsigned int tries = ROOST_SPIN_PAUSES;
+	struct roost_dev *dev = qp->dev;
+
+	forget(qp);
+	while (!roost_qp_clean_cqs(qp))
+		roost_spin_wait(tries++);
+	/* Its number is free when no completion has it any more. */
+	roost_idmap_del(&dev->qps, qp->qpn);
+	pthread_mutex_lock(&dev->users_lock);
 	leave_cqs(qp);
 	pthread_mutex_unlock(&dev->users_lock);
 	/* Another worker may have looked it up to see whose a frame is. */

@@ -180,9 +180,13 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 	roost_pace_set(qp);
 }
 
-/* Empty a queue without completing anything. */
+/* Empty a queue without completing anything; what has completed is removed
+ * afterwards.
+ */
 static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 {
+	qp->unclean = true;
+	roost_worker_settle(w, qp);
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_unlink_qp(w, qp);
 	roost_share_leave(w, qp);
@@ -394,27 +398,23 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 }
 
 /*
- * Take the turn, or all turns, under modify_lock; returns whether all. RESET
- * removes the QP's completions from its CQs. While another thread is between
- * poll_begin and poll_end of such a CQ, this function waits. It releases
- * modify_lock meanwhile, because that thread may be changing this QP itself.
+ * After RESET no completion of the QP is left in its CQs. While another thread
+ * is between poll_begin and poll_end of such a CQ, this function waits. It
+ * releases modify_lock meanwhile, because that thread may be changing this QP
+ * itself; then that one cleans the CQ that it polls. Under modify_lock.
  */
-static bool take_turns(struct roost_qp *qp, enum roost_qp_state to)
+static void end_reset(struct roost_qp *qp)
 {
 	unsigned int tries = ROOST_SPIN_PAUSES;
-	bool all = false;
 
-	if (to != ROOST_QPS_RESET) {
-		roost_worker_turn_take(qp->worker);
-		return false;
-	}
-	while (!roost_qp_take_clean(qp, &all)) {
+	while (qp->unclean) {
+		qp->unclean = !roost_qp_clean_cqs(qp);
+		if (!qp->unclean)
+			return;
 		pthread_mutex_unlock(&qp->modify_lock);
 		roost_spin_wait(tries++);
 		pthread_mutex_lock(&qp->modify_lock);
 	}
-	pthread_mutex_unlock(&qp->dev->users_lock);
-	return all;
 }
 
 /* The device is gone: nothing can be brought to life. */
@@ -433,9 +433,10 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	struct gear gear = { .primary = { .valid = false } };
 	enum roost_qp_state from, to, now;
 	int ret = -EINVAL;
-	bool allowed, all;
+	bool allowed;
 
 	pthread_mutex_lock(&qp->modify_lock);
+	end_reset(qp);
 	from = roost_qp_state_get(qp);
 	to = mask & ROOST_QP_STATE ? attr->state : from;
 	roost_worker_turn_take(w);
@@ -450,7 +451,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	ret = get_gear(qp, attr, mask, &gear);
 	if (ret)
 		goto unlock;
-	all = take_turns(qp, to);
+	roost_worker_turn_take(w);
 	/* The worker may have moved it to ERR meanwhile, or to another path. */
 	now = roost_qp_state_get(qp);
 	if (is_lost(qp, to))
@@ -460,8 +461,9 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 		apply(w, qp, from, to, attr, mask, &gear);
 	else
 		ret = -EINVAL;
-	roost_worker_turns_leave(w, all);
+	roost_worker_turn_leave(w);
 	release_gear(qp->dev, &gear);
+	end_reset(qp);
 unlock:
 	pthread_mutex_unlock(&qp->modify_lock);
 	return ret;

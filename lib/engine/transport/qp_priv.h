@@ -37,12 +37,6 @@ bool roost_qp_modify_allowed(enum roost_qp_type type, enum roost_qp_state from,
 /* Release the AHs of datagrams that were posted and will not be sent. */
 void roost_qp_drop_ahs(struct roost_qp *qp);
 
-/* Take users_lock and the turn, or *all turns, when no completion of the QP's
- * is left in its CQs; the caller lets go of both, in any order. Returns false:
- * another thread polls one of them, and nothing is held.
- */
-bool roost_qp_take_clean(struct roost_qp *qp, bool *all);
-
 /* ---- requester (req_priv.h) ------------------------------------------- */
 
 void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn);

@@ -76,6 +76,53 @@ static void batch__loses_none_of_many(void **state)
 	assert_int_equal(roost_channel_waiting(channel), 0);
 }
 
+/* Those that are held later stay, in their order, also of the same source. */
+static void batch__raises_what_is_due(void **state)
+{
+	struct roost_event_source mark = { 0 };
+
+	roost_event_hold(&batch, &a, 1);
+	roost_event_hold(&batch, &a, 2);
+	roost_event_hold(&batch, &b, 3);
+	roost_event_batch_close(&batch, &mark);
+	roost_event_hold(&batch, &a, 4);
+	assert_true(roost_event_batch_raise_due(&batch, &mark));
+	expect(&a, 1);
+	expect(&a, 2);
+	assert_int_equal(roost_channel_waiting(channel), 0);
+	roost_event_hold(&batch, &a, 5);
+	assert_true(roost_event_batch_raise_due(&batch, &mark));
+	expect(&b, 3);
+	roost_event_hold(&batch, &b, 6);
+	assert_false(roost_event_batch_raise_due(&batch, &mark));
+	assert_int_equal(roost_channel_waiting(channel), 0);
+	roost_event_batch_raise(&batch);
+	expect(&a, 4);
+	expect(&a, 5);
+	expect(&b, 6);
+	assert_int_equal(roost_channel_waiting(channel), 0);
+}
+
+/* A source that had more than it can hold has raised what was due. */
+static void batch__raises_what_is_due_of_many(void **state)
+{
+	struct roost_event_source mark = { 0 };
+
+	roost_event_hold(&batch, &a, 0);
+	roost_event_hold(&batch, &b, 3);
+	roost_event_batch_close(&batch, &mark);
+	for (uint32_t i = 1; i <= ROOST_EVENT_HELD_MAX; i++)
+		roost_event_hold(&batch, &a, i);
+	for (uint32_t i = 0; i < ROOST_EVENT_HELD_MAX; i++)
+		expect(&a, i);
+	while (roost_event_batch_raise_due(&batch, &mark))
+		;
+	expect(&b, 3);
+	assert_int_equal(roost_channel_waiting(channel), 0);
+	roost_event_batch_raise(&batch);
+	expect(&a, ROOST_EVENT_HELD_MAX);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -83,6 +130,10 @@ int main(void)
 			batch__keeps_the_order_of_a_source, setup, teardown),
 		cmocka_unit_test_setup_teardown(batch__loses_none_of_many,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(batch__raises_what_is_due,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			batch__raises_what_is_due_of_many, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

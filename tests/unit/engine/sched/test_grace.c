@@ -16,6 +16,8 @@
 #include <roost/srq.h>
 
 #include "lib/engine/core/mr_priv.h"
+#include "lib/engine/core/service.h"
+#include "lib/engine/core/worker_base.h"
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/engine/fixture.h"
 
@@ -41,6 +43,8 @@ struct change {
 	const char *name;
 	int (*run)(struct scene *s);
 	bool waits; /* until the turn is over */
+	/* Before, by the holder of the turn; NULL: nothing. */
+	void (*prepare)(struct scene *s, struct roost_worker *busy);
 };
 
 static const struct roost_gid group = { { 0xff, 0x12, [15] = 1 } };
@@ -126,6 +130,72 @@ static int reset_qp(struct scene *s)
 	return fixture_to(s->qps[0], ROOST_QPS_RESET);
 }
 
+static int rereg(struct scene *s)
+{
+	return roost_mr_rereg(s->mr, ROOST_REREG_ACCESS, NULL, NULL, 0,
+			      ROOST_ACCESS_LOCAL_WRITE);
+}
+
+/* ---- a QP of the first worker, on the CQ of both --- */
+
+/* It has a completion there, which nobody has polled. */
+static void complete(struct scene *s,
+		     struct roost_worker *busy __attribute__((unused)))
+{
+	const struct roost_recv_wr wr = { .wr_id = 1 };
+
+	assert_int_equal(fixture_to(s->qp, ROOST_QPS_ERR), 0);
+	assert_int_equal(fixture_recv(s->qp, &wr), 0);
+	fixture_iterate(&s->f, 1);
+}
+
+/* The other worker, in its turn, has one before. */
+static void complete_behind(struct scene *s, struct roost_worker *busy)
+{
+	roost_cq_push(busy, s->cq, &(struct roost_cqe){ .wr_id = 2 });
+	complete(s, busy);
+	assert_true(s->cq->withheld);
+}
+
+static void raise_behind(struct scene *s, struct roost_worker *busy)
+{
+	complete_behind(s, busy);
+	assert_true(roost_worker_turn_try(s->f.worker));
+	roost_async_raise(s->f.worker, roost_qp_async_source(s->qp),
+			  ROOST_EVENT_SQ_DRAINED);
+	roost_worker_publish(s->f.worker);
+	roost_worker_turn_release(s->f.worker);
+}
+
+static void overrun(struct scene *s, struct roost_worker *busy)
+{
+	while (!atomic_load(&s->cq->overrun))
+		roost_cq_push(busy, s->cq, &(struct roost_cqe){ .wr_id = 3 });
+	roost_worker_publish(busy);
+}
+
+static int reset_shared_qp(struct scene *s)
+{
+	int rc = fixture_to(s->qp, ROOST_QPS_RESET);
+	struct roost_cqe cqe;
+
+	while (rc == 0 && roost_cq_poll(s->cq, 1, &cqe) == 1)
+		rc = cqe.wr_id == 2 ? 0 : -1;
+	return rc;
+}
+
+static int serve(struct scene *s)
+{
+	roost_dev_service_run_all(s->f.dev, 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct roost_qp *qp = i == 0 ? s->qp : s->qps[1];
+
+		if (roost_qp_state(qp) != ROOST_QPS_ERR)
+			return -1;
+	}
+	return 0;
+}
+
 static int resize_cq(struct scene *s)
 {
 	return roost_cq_resize(s->own, 16);
@@ -149,18 +219,25 @@ static int destroy_srq(struct scene *s)
 
 /* In an order in which each is possible. */
 static const struct change changes[] = {
-	{ "dereg of a region", dereg, true },
-	{ "dealloc of a window", dealloc, true },
-	{ "attach to a group", attach, false },
-	{ "detach from it", detach, true },
-	{ "create of a QP", create_qp, true },
-	{ "reset of a QP", reset_qp, false },
-	{ "resize of its CQ", resize_cq, false },
-	{ "resize of a CQ of both", resize_cq_of_both, false },
-	{ "destroy of a QP on a CQ of both", destroy_qp, true },
-	{ "destroy of a QP", destroy_own_qp, true },
-	{ "destroy of a CQ", destroy_cq, true },
-	{ "destroy of an SRQ", destroy_srq, true },
+	{ "rereg of a region", rereg, true, NULL },
+	{ "dereg of a region", dereg, true, NULL },
+	{ "dealloc of a window", dealloc, true, NULL },
+	{ "attach to a group", attach, false, NULL },
+	{ "detach from it", detach, true, NULL },
+	{ "create of a QP", create_qp, true, NULL },
+	{ "reset of a QP with completions", reset_shared_qp, false, complete },
+	{ "reset of a QP with withheld completions", reset_shared_qp, true,
+	  complete_behind },
+	{ "destroy of a QP with a late event", destroy_qp, true, raise_behind },
+	{ "create of another QP", create_qp, false, NULL },
+	{ "reset of a QP", reset_qp, false, NULL },
+	{ "resize of its CQ", resize_cq, false, NULL },
+	{ "resize of a CQ of both", resize_cq_of_both, false, NULL },
+	{ "overrun of a CQ of both", serve, true, overrun },
+	{ "destroy of a QP on a CQ of both", destroy_qp, true, NULL },
+	{ "destroy of a QP", destroy_own_qp, true, NULL },
+	{ "destroy of a CQ", destroy_cq, true, NULL },
+	{ "destroy of an SRQ", destroy_srq, true, NULL },
 };
 
 static void *run(void *arg)
@@ -204,6 +281,8 @@ static void grace__no_worker_waits(void **state)
 		atomic_store(&s.begun, false);
 		atomic_store(&s.done, false);
 		assert_true(roost_worker_turn_try(busy));
+		if (s.change->prepare)
+			s.change->prepare(&s, busy);
 		assert_int_equal(pthread_create(&thread, NULL, run, &s), 0);
 		while (!atomic_load(&s.begun))
 			usleep(100);
@@ -221,10 +300,87 @@ static void grace__no_worker_waits(void **state)
 	fixture_close(&s.f);
 }
 
+/* ---- a region that changes --- */
+
+#define NB_CHANGES 500
+
+struct changed {
+	struct fixture f;
+	uint8_t buffer[64];
+	struct roost_mr *mr;
+	uint32_t key;
+	atomic_bool stop;
+};
+
+/* A worker: the region is one or the other, and never missing. */
+static void *look(void *arg)
+{
+	struct changed *c = arg;
+	struct roost_worker *w = roost_dev_worker_at(c->f.dev, 1);
+	bool good = true;
+
+	while (good && !atomic_load(&c->stop)) {
+		const struct roost_mr *mr;
+		bool second;
+
+		if (!roost_worker_turn_try(w))
+			continue;
+		mr = roost_mr_find(c->f.dev, c->key);
+		second = mr && mr->host != c->buffer;
+		good = mr && mr->len_bytes == (second ? 16u : 32u) &&
+		       mr->iova == (uintptr_t)c->buffer + (second ? 8u : 0u) &&
+		       roost_mr_rights(mr) ==
+			       (second ? ROOST_ACCESS_LOCAL_WRITE : 0u);
+		roost_worker_turn_release(w);
+	}
+	return good ? NULL : c;
+}
+
+static void change_often(struct changed *c)
+{
+	for (int i = 0; i < NB_CHANGES; i++)
+		assert_int_equal(
+			roost_mr_rereg(c->mr,
+				       ROOST_REREG_TRANSLATION |
+					       ROOST_REREG_ACCESS,
+				       NULL, c->buffer + (i % 2 ? 0 : 8),
+				       i % 2 ? 32 : 16,
+				       i % 2 ? 0 : ROOST_ACCESS_LOCAL_WRITE),
+			0);
+}
+
+static void grace__a_region_changes_as_one(void **state)
+{
+	for (int guest = 0; guest < 2; guest++) {
+		static struct changed c;
+		pthread_t thread;
+		void *failed;
+
+		c = (struct changed){ .mr = NULL };
+		fixture_open_workers(&c.f, NULL, 2);
+		assert_int_equal(guest ? roost_mr_reg_as(c.f.pd, c.buffer, 32,
+							 (uintptr_t)c.buffer, 0,
+							 0x1234, &c.mr)
+				       : roost_mr_reg(c.f.pd, c.buffer, 32,
+						      (uintptr_t)c.buffer, 0,
+						      &c.mr),
+				 0);
+		c.key = roost_mr_rkey(c.mr);
+		assert_int_equal(pthread_create(&thread, NULL, look, &c), 0);
+		change_often(&c);
+		atomic_store(&c.stop, true);
+		pthread_join(thread, &failed);
+		assert_null(failed);
+		assert_int_equal(roost_mr_dereg(c.mr), 0);
+		fixture_close(&c.f);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grace__no_worker_waits),
+		cmocka_unit_test(grace__a_region_changes_as_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
