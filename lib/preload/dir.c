@@ -13,6 +13,7 @@
 #include "lib/preload/real.h"
 
 char *__getcwd_chk(char *buf, size_t size, size_t room);
+char *__getwd_chk(char *buf, size_t room);
 
 ROOST_PRELOAD_WRAP(DIR *, NULL, opendir, AT_FDCWD, , (const char *path), (path))
 ROOST_PRELOAD_WRAP(int, -1, scandir, AT_FDCWD, ,
@@ -47,6 +48,8 @@ ROOST_PRELOAD_WRAP(int, -1, chdir, AT_FDCWD, , (const char *path), (path))
 ROOST_PRELOAD_REAL(getcwd);
 ROOST_PRELOAD_REAL(__getcwd_chk);
 ROOST_PRELOAD_REAL(get_current_dir_name);
+ROOST_PRELOAD_REAL(getwd);
+ROOST_PRELOAD_REAL(__getwd_chk);
 
 /* Take away what the program does not know of a path that it owns. */
 static char *show(char *path)
@@ -96,4 +99,15 @@ ROOST_PRELOAD_EXPORT char *__getcwd_chk(char *buf, size_t size, size_t room)
 ROOST_PRELOAD_EXPORT char *get_current_dir_name(void)
 {
 	return show(REAL(get_current_dir_name)());
+}
+
+/* Of the old one, a buffer of PATH_MAX bytes is taken for granted. */
+ROOST_PRELOAD_EXPORT char *getwd(char *buf)
+{
+	return show(((char *(*)(char *))roost_preload_real(&real_getwd))(buf));
+}
+
+ROOST_PRELOAD_EXPORT char *__getwd_chk(char *buf, size_t room)
+{
+	return show(REAL(__getwd_chk)(buf, room));
 }

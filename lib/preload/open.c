@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/preload/real.h"
 
@@ -17,6 +18,10 @@ int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dirfd, const char *path, int flags);
 int __openat64_2(int dirfd, const char *path, int flags);
+
+/* Other names of open(2), for old programs. */
+int __open(const char *path, int flags, ...);
+int __open64(const char *path, int flags, ...);
 
 #define FOLLOW (flags &= ~O_NOFOLLOW)
 
@@ -50,6 +55,11 @@ ROOST_PRELOAD_WRAP_OPEN(FILE *, NULL, freopen, AT_FDCWD, , how(mode),
 ROOST_PRELOAD_WRAP_OPEN(FILE *, NULL, freopen64, AT_FDCWD, , how(mode),
 			(const char *path, const char *mode, FILE *file),
 			(path, mode, file))
+
+ROOST_PRELOAD_WRAP_OPEN(int, -1, truncate, AT_FDCWD, , O_WRONLY,
+			(const char *path, off_t len), (path, len))
+ROOST_PRELOAD_WRAP_OPEN(int, -1, truncate64, AT_FDCWD, , O_WRONLY,
+			(const char *path, off64_t len), (path, len))
 
 /* The child does both without calling a wrapper. */
 ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addopen, AT_FDCWD,
@@ -123,5 +133,7 @@ ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addchdir_np, AT_FDCWD, ,
 
 OPEN(open)
 OPEN(open64)
+OPEN(__open)
+OPEN(__open64)
 OPENAT(openat)
 OPENAT(openat64)

@@ -90,6 +90,12 @@ ROOST_PRELOAD_WRAP(key_t, -1, ftok, AT_FDCWD, , (const char *path, int id),
 ROOST_PRELOAD_WRAP(int, -1, inotify_add_watch, AT_FDCWD, ,
 		   (int fd, const char *path, uint32_t mask), (fd, path, mask))
 
+ROOST_PRELOAD_WRAP(int, -1, name_to_handle_at, dirfd,
+		   flags |= AT_SYMLINK_FOLLOW,
+		   (int dirfd, const char *path, struct file_handle *handle,
+		    int *mount_id, int flags),
+		   (dirfd, path, handle, mount_id, flags))
+
 /* ls(1) asks for these. */
 ROOST_PRELOAD_WRAP(ssize_t, -1, getxattr, AT_FDCWD, ,
 		   (const char *path, const char *name, void *value,

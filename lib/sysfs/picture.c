@@ -3,6 +3,7 @@
  */
 #include "lib/sysfs/picture.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -149,6 +150,38 @@ static void put_classes(struct roost_picture_at *at, const char *name)
 	roost_picture_link(at, uverbs, "/dev/null");
 }
 
+/*
+ * Links from the folders above the trees to the rest of the system: `..` leads
+ * out of a tree in the middle of a path, and from a directory. Real RDMA
+ * devices are not shown.
+ */
+static void put_rest(struct roost_picture_at *at)
+{
+	static const char *const folders[] = { "dev", "sys/class",
+					       "sys/devices", "sys", "." };
+	static const char own[] = "infiniband";
+	char path[ROOST_PICTURE_FILE_MAX], target[ROOST_PICTURE_FILE_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/proc", at->picture);
+	for (size_t i = 0; i < NB(folders) && access(path, F_OK) != 0; i++) {
+		roost_picture_enter(at, "%s", folders[i]);
+		snprintf(target, sizeof(target), "/%s", folders[i]);
+		dir = opendir(target);
+		while (dir && (entry = readdir(dir))) {
+			if (entry->d_name[0] == '.' ||
+			    strncmp(entry->d_name, own, sizeof(own) - 1) == 0)
+				continue;
+			snprintf(target, sizeof(target), "/%s/%s", folders[i],
+				 entry->d_name);
+			roost_picture_link(at, entry->d_name, target);
+		}
+		if (dir)
+			closedir(dir);
+	}
+}
+
 int roost_picture_put_dev(const char *picture,
 			  const struct roost_picture_dev *dev)
 {
@@ -160,6 +193,7 @@ int roost_picture_put_dev(const char *picture,
 	put_rdma(&at, dev, dev->parent ? dev->parent : own);
 	put_uverbs(&at, dev->name, dev->parent ? dev->parent : own);
 	put_classes(&at, dev->name);
+	put_rest(&at);
 	return at.ret;
 }
 

@@ -26,6 +26,8 @@ int __fxstatat(int version, int dirfd, const char *path, struct stat *st,
 	       int flags);
 int __fxstatat64(int version, int dirfd, const char *path, struct stat64 *st,
 		 int flags);
+int __open(const char *path, int flags, ...);
+int __open64(const char *path, int flags, ...);
 
 /* Headers say that no path is NULL. */
 static int (*volatile open_any)(const char *path, int flags, ...) = open;
@@ -68,7 +70,8 @@ static void open__reads_the_picture(void **state)
 /* As sysfs does, which root may not write, either. */
 static void open__refuses_to_write(void **state)
 {
-	int (*const opens[])(const char *, int, ...) = { open, open64 };
+	int (*const opens[])(const char *, int, ...) = { open, open64, __open,
+							 __open64 };
 	int (*const opens_at[])(int, const char *, int, ...) = { openat,
 								 openat64 };
 	int (*const makers[])(const char *, mode_t) = { creat, creat64 };
@@ -90,6 +93,13 @@ static void open__refuses_to_write(void **state)
 		assert_null(streams[i](TYPE, "ab"));
 		assert_int_equal(errno, EACCES);
 	}
+	for (int i = 2; i < 4; i++) {
+		check_text(opens[i](TYPE, O_RDONLY));
+		assert_int_equal(opens[i](TYPE, O_RDWR), -1);
+	}
+	assert_int_equal(truncate(TYPE, 0), -1);
+	assert_int_equal(truncate64(TYPE, 0), -1);
+	assert_int_equal(errno, EACCES);
 	check_text(open(TYPE, O_RDONLY));
 }
 
@@ -124,6 +134,33 @@ static void open__leaves_others(void **state)
 	assert_int_equal(unlink(path), 0);
 	check_none(creat(DEVICE "/none/x", 0600));
 	check_none(creat64(DEVICE "/none/x", 0600));
+}
+
+/* From a directory, and in the middle of a path. */
+static void leaving__leads_to_the_system(void **state)
+{
+	const int class = open(CLASS, O_RDONLY | O_DIRECTORY);
+	const int device = open(REAL_DEVICE, O_RDONLY | O_DIRECTORY);
+	char path[PATH_MAX];
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(fstatat(class, "../net/lo", &st, 0), 0);
+	assert_int_equal(fstatat(class, "../../../proc/self", &st, 0), 0);
+	check_text(openat(class, "../infiniband/roost0/node_type", O_RDONLY));
+	assert_int_equal(fstatat(device, "../../../../system/cpu", &st, 0), 0);
+	assert_int_equal(stat(REAL_DEVICE "/../../../../system/cpu", &st), 0);
+	assert_int_equal(stat("/dev/infiniband/../null", &st), 0);
+	assert_int_equal(fchdir(class), 0);
+	assert_int_equal(chdir(".."), 0);
+	assert_string_equal(getcwd(path, sizeof(path)), "/sys/class");
+	assert_int_equal(stat("net/lo", &st), 0);
+	assert_non_null(realpath("net", path));
+	assert_string_equal(path, "/sys/class/net");
+	check_none(stat("no-such-class", &st));
+	assert_int_equal(chdir("/"), 0);
+	close(class);
+	close(device);
 }
 
 static void stream__reads_the_picture(void **state)
@@ -295,7 +332,8 @@ static void others__see_the_picture(void **state)
 	struct statvfs vfs;
 	struct statfs fs;
 	char value[64];
-	int fd = inotify_init1(IN_CLOEXEC);
+	int mount, fd = inotify_init1(IN_CLOEXEC);
+	struct file_handle handle = { .handle_bytes = 0 };
 
 	(void)state;
 	assert_int_equal(statfs(DEVICE, &fs), 0);
@@ -310,6 +348,10 @@ static void others__see_the_picture(void **state)
 	assert_int_not_equal(errno, ENOENT);
 	errno = 0;
 	assert_int_equal(lgetxattr(NODE, "user.x", value, sizeof(value)), -1);
+	assert_int_not_equal(errno, ENOENT);
+	errno = 0;
+	assert_int_equal(name_to_handle_at(AT_FDCWD, NODE, &handle, &mount, 0),
+			 -1);
 	assert_int_not_equal(errno, ENOENT);
 	assert_int_not_equal(ftok(TYPE, 1), -1);
 	assert_int_equal(ftok(NONE, 1), -1);
@@ -443,6 +485,7 @@ static int check(void)
 		cmocka_unit_test(open__reads_the_picture),
 		cmocka_unit_test(open__refuses_to_write),
 		cmocka_unit_test(open__leaves_others),
+		cmocka_unit_test(leaving__leads_to_the_system),
 		cmocka_unit_test(stream__reads_the_picture),
 		cmocka_unit_test(spawn__opens_the_picture),
 		cmocka_unit_test(spawn__goes_to_the_picture),

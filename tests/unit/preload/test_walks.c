@@ -67,6 +67,20 @@ static void directory__is_listed(void **state)
 	free(names);
 }
 
+/* The linker warns of it. */
+static void check_getwd(char *path)
+{
+	char *(*plain)(char *) =
+		(char *(*)(char *))dlsym(RTLD_DEFAULT, "getwd");
+	char *(*fortified)(char *, size_t) =
+		(char *(*)(char *, size_t))dlsym(RTLD_DEFAULT, "__getwd_chk");
+
+	assert_ptr_equal(plain(path), path);
+	assert_string_equal(path, REAL_DEVICE);
+	assert_ptr_equal(fortified(path, PATH_MAX), path);
+	assert_string_equal(path, REAL_DEVICE);
+}
+
 /* As ibstatus(8) does. */
 static void directory__can_be_entered(void **state)
 {
@@ -96,6 +110,7 @@ static void directory__can_be_entered(void **state)
 	all = get_current_dir_name();
 	assert_string_equal(all, REAL_DEVICE);
 	free(all);
+	check_getwd(path);
 	assert_int_equal(chdir("/sys/class"), 0);
 	assert_int_equal(chdir("infiniband"), 0);
 	all = realpath(".", NULL);
