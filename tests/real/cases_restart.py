@@ -12,7 +12,7 @@ import time
 
 import cases_hub
 import cases_rdmacm
-from harness import Case, Failure
+from harness import Case, Failure, Skip
 from leftovers import sockets
 from process import wait_until
 from service import ADDRESSES, FAR, GIDS, NEAR, Service
@@ -21,6 +21,14 @@ AWAY_S = 0.15       # of the daemon, at the most, before it is started
 BETWEEN_S = 0.5
 PATIENCE_S = 10     # of a client
 GRACE_S = 2         # of a daemon that waits for clients of before
+# Of a restart that costs no completion: the local ACK timeout of 67 ms, of
+# which a peer waits for eight, and how long the daemon may be away: a timeout
+# less than they are, and one more for the clients to come back.
+ACK_TIMEOUT = "14"
+SHORT_S = 6 * 0.067
+OUTAGE_S = 4        # of traffic
+OUTAGE_TRIES = 8
+BACK_S = 0.2        # until the traffic goes on, after the daemon listens
 
 
 class Hub:
@@ -237,6 +245,59 @@ def checked_data(room, make, run_s):
         raise Failure("too few restarts")
 
 
+def end_well(daemon):
+    daemon.process.signal(15)
+    daemon.room.finish(daemon.process, 20)
+
+
+def outage_of(daemon, number, end):
+    """One restart under traffic of both ways, between a client and a peer that
+    has no daemon and whose timers run, with usual timeouts. Returns how long
+    the daemon was away, how long the traffic stood still, and the programs.
+    """
+    room = daemon.room
+    words = [os.path.join(room.build, "tests", "real", "fork_pair")]
+    pair = [room.start(**daemon.client(f"server{number}", [
+        *words, "server", daemon.address, "1", ACK_TIMEOUT]))]
+    if not wait_until(lambda: "ready" in pair[0].out(), 20):
+        raise Failure("server: not ready")
+    pair.append(room.start(**daemon.peer(f"client{number}", [
+        *words, "client", daemon.address, str(OUTAGE_S), ACK_TIMEOUT])))
+    if not wait_until(lambda: cases_rdmacm.has_opened(pair[1]), 20):
+        raise Failure("client: does not open the device")
+    time.sleep(OUTAGE_S / 2)
+    began = time.monotonic()
+    end(daemon)
+    daemon.process = daemon.start()
+    away_s = time.monotonic() - began
+    pair[1].wait(30)
+    if pair[1].status != 0 or pair[0].wait(5) is None:
+        pair[0].kill()
+    silent = re.search(r"longest wait (\d+) ms", pair[1].out())
+    return away_s, int(silent[1]) / 1000 if silent else None, pair
+
+
+def outage(room, end):
+    """A restart costs no completion where timeout and retries of the peer allow
+    as much. One that a busy machine makes longer proves nothing.
+    """
+    daemon = Daemon(room)
+    for number in range(OUTAGE_TRIES):
+        away_s, silent_s, pair = outage_of(daemon, number, end)
+        room.note(f"away for {1000 * away_s:.0f} ms; the traffic " +
+                  (f"stood still for {1000 * silent_s:.0f} ms"
+                   if silent_s is not None else "ended"))
+        if away_s > SHORT_S:
+            continue
+        expect_unharmed(pair)
+        if silent_s < away_s / 3 or silent_s > away_s + BACK_S:
+            raise Failure(f"the traffic stood still for {silent_s} s, the "
+                          f"daemon was away for {away_s} s")
+        return
+    raise Skip("the machine is too slow for a restart in "
+               f"{1000 * SHORT_S:.0f} ms")
+
+
 def world(room, server_near, times):
     """A client of the daemon, and a peer that is none."""
     daemon = Patient(room)
@@ -342,6 +403,8 @@ CASES += [
       for name, make in BUSY),
     *(Case(f"restart-checked-{name}", checked_data, make, CHECKED_S,
            alone=True) for name, make in BUSY),
+    Case("restart-outage-killed", outage, kill, alone=True),
+    Case("restart-outage-terminated", outage, end_well, alone=True),
     Case("restart-world-in", world, True, TIMES, alone=True),
     Case("restart-world-out", world, False, TIMES, alone=True),
     *(Case(f"long-restart-traffic-{name}", traffic, make, LONG_TIMES,

@@ -7,11 +7,12 @@
  * the peer looks at every byte, then answers. What a child took from its parent
  * would be missing there.
  *
- * usage: fork_pair server|client ADDRESS [-f|-F|SECONDS]
+ * usage: fork_pair server|client ADDRESS [-f|-F|SECONDS [TIMEOUT]]
  *        fork_pair both
  *
  * -f: it forks; -F: at a hub. both: the server is forked from the client before
- * a device is open.
+ * a device is open. TIMEOUT: the local ACK timeout, as of ibv_modify_qp(); the
+ * client says what its longest wait for a message was.
  */
 #include "tests/real/fork/pair.h"
 
@@ -41,6 +42,8 @@
 struct pair_end end;
 
 static int run_s = 8;
+static uint8_t ack_timeout; /* 0: the default */
+static double longest_s;    /* wait for a message */
 
 static struct {
 	uint64_t addr;
@@ -128,7 +131,7 @@ static void post_message(uint32_t seq)
 /* The number that the next message brings. */
 static uint32_t next_recv(void)
 {
-	const double until = now_s() + TIMEOUT_S;
+	const double began = now_s(), until = began + TIMEOUT_S;
 	struct ibv_wc wc;
 	int n;
 
@@ -144,6 +147,8 @@ static uint32_t next_recv(void)
 	}
 	must(wc.status == IBV_WC_SUCCESS && wc.wc_flags & IBV_WC_WITH_IMM,
 	     "receive");
+	if (now_s() - began > longest_s)
+		longest_s = now_s() - began;
 	post_recv();
 	return ntohl(wc.imm_data);
 }
@@ -179,7 +184,8 @@ static void ask(void)
 	}
 	post_send(UINT32_MAX);
 	must(next_recv() == sent, "the server counts otherwise");
-	printf("client: %u messages, %u children\n", sent, end.nb_children);
+	printf("client: %u messages, %u children, longest wait %.0f ms\n", sent,
+	       end.nb_children, 1000 * longest_s);
 }
 
 static void set_up(void)
@@ -189,6 +195,11 @@ static void set_up(void)
 	end.mr = ibv_reg_mr(end.id->pd, end.buf, SLOTS * SLOT_BYTES,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	must(end.mr, "reg_mr");
+	must(ack_timeout == 0 ||
+		     rdma_set_option(end.id, RDMA_OPTION_ID,
+				     RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout,
+				     sizeof(ack_timeout)) == 0,
+	     "timeout");
 	for (unsigned int i = 0; i < 2 * SLOTS; i++)
 		post_recv();
 }
@@ -359,6 +370,8 @@ int main(int argc, char **argv)
 	end.is_at_hub = forks && argv[3][1] == 'F';
 	if (argc > 3 && !forks)
 		run_s = atoi(argv[3]);
+	if (argc > 4)
+		ack_timeout = (uint8_t)atoi(argv[4]);
 	if (argc == 2 && strcmp(argv[1], "both") == 0)
 		run_both();
 	else if (argc > 2)
