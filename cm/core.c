@@ -76,13 +76,25 @@ static void run_timers(struct roost_cm *cm)
 							  timer)));
 }
 
+/* The next message, in the order of their coming. */
+static bool next_message(struct roost_cm *cm, struct roost_gsi_msg *in)
+{
+	if (!cm->has_left)
+		return roost_gsi_receive(cm->dev, in);
+	*in = cm->left;
+	cm->has_left = false;
+	return true;
+}
+
 /* Returns true if there may be more. */
 static bool receive(struct roost_cm *cm)
 {
 	struct roost_gsi_msg in;
 
 	for (unsigned int i = 0; i < MADS_PER_RUN; i++) {
-		if (!roost_gsi_receive(cm->dev, &in))
+		if (cm->serving && cm->has_left)
+			break;
+		if (!next_message(cm, &in))
 			return false;
 		roost_cm_input(cm, &in);
 	}
@@ -193,9 +205,11 @@ void roost_cm_serve(struct roost_cm *cm, uint64_t now_ns)
 	roost_cm_lock(cm);
 	/* The control thread is at it, or has to be first. */
 	if (!cm->running && cm->ran) {
+		cm->serving = true;
 		still_ns = set_time(cm, now_ns);
 		wake = roost_cm_run_news(cm) &&
 		       work(cm, now_ns, still_ns) < cm->due_ns;
+		cm->serving = false;
 	}
 	cm->must_run |= wake;
 	roost_cm_unlock(cm);

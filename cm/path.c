@@ -138,13 +138,21 @@ static void go_on_asking(struct roost_cm_conn *conn)
 	TAILQ_INSERT_TAIL(&conn->cm->asking, conn, asking_link);
 }
 
-static struct roost_route route_of(const struct roost_cm_conn *conn)
+static struct roost_route route_of(const struct roost_cm_path *path)
 {
 	return (struct roost_route){
-		.sgid = conn->path.sgid,
-		.port_num = conn->path.port_num,
-		.sgid_index = conn->path.sgid_index,
+		.sgid = path->sgid,
+		.port_num = path->port_num,
+		.sgid_index = path->sgid_index,
 	};
+}
+
+static int ask(struct roost_cm *cm, const struct roost_cm_path *path,
+	       struct roost_neigh **neigh)
+{
+	const struct roost_route route = route_of(path);
+
+	return roost_dev_ask(cm->dev, &route, &path->dgid, NULL, neigh);
 }
 
 static void begin_asking(struct roost_cm_conn *conn)
@@ -155,29 +163,35 @@ static void begin_asking(struct roost_cm_conn *conn)
 	conn->cm->must_run = true;
 }
 
-static int take_neigh(struct roost_cm_conn *conn)
-{
-	const struct roost_route route = route_of(conn);
-
-	if (conn->neigh)
-		return 0;
-	return roost_dev_ask(conn->cm->dev, &route, &conn->path.dgid, NULL,
-			     &conn->neigh);
-}
-
 int roost_cm_ask(struct roost_cm_conn *conn)
 {
-	int ret = take_neigh(conn);
+	int ret = 0;
 
+	if (!conn->neigh)
+		ret = ask(conn->cm, &conn->path, &conn->neigh);
 	if (ret == 0 && !roost_cm_refresh_mac(conn))
 		begin_asking(conn);
 	return ret;
 }
 
+bool roost_cm_has_to_ask(struct roost_cm *cm, const struct roost_gsi_addr *addr)
+{
+	const struct roost_route route = {
+		.sgid = addr->local,
+		.port_num = addr->port_num,
+	};
+	int ret;
+
+	roost_cm_unlock(cm);
+	ret = roost_dev_meet(cm->dev, &route, &addr->peer, addr->peer_mac);
+	roost_cm_lock(cm);
+	return ret == -EAGAIN;
+}
+
 int roost_cm_meet_peer(struct roost_cm_conn *conn)
 {
 	struct roost_cm *cm = conn->cm;
-	const struct roost_route route = route_of(conn);
+	const struct roost_route route = route_of(&conn->path);
 	const struct roost_gid dgid = conn->path.dgid;
 	struct roost_neigh *neigh = NULL;
 	uint8_t mac[6];
@@ -204,7 +218,7 @@ void roost_cm_hold_peer(struct roost_cm_conn *conn)
 
 	roost_cm_lock(cm);
 	wanted = conn->passive && conn->has_path && !conn->neigh && !cm->gone;
-	route = route_of(conn);
+	route = route_of(&conn->path);
 	dgid = conn->path.dgid;
 	memcpy(mac, conn->path.dmac, sizeof(mac));
 	roost_cm_unlock(cm);
@@ -385,12 +399,12 @@ void roost_cm_sweep(struct roost_cm *cm)
 
 /* ---- calls -------------------------------------------------------------- */
 
-/* Under the lock. now: return 1 if the next hop is known. */
+/* Under the lock. *neigh: the next hop; NULL afterwards, if conn has it. now:
+ * return 1 if it is known.
+ */
 static int look_up(struct roost_cm_conn *conn, const struct roost_cm_path *path,
-		   uint32_t timeout_ms, bool now)
+		   struct roost_neigh **neigh, uint32_t timeout_ms, bool now)
 {
-	int ret;
-
 	if (conn->cm->gone)
 		return -ENODEV;
 	if (conn->resolving)
@@ -398,9 +412,8 @@ static int look_up(struct roost_cm_conn *conn, const struct roost_cm_path *path,
 	if (conn->state != ROOST_CM_IDLE)
 		return -EINVAL;
 	roost_cm_set_path(conn, path);
-	ret = take_neigh(conn);
-	if (ret)
-		return ret;
+	conn->neigh = *neigh;
+	*neigh = NULL;
 	if (now && roost_cm_refresh_mac(conn)) {
 		conn->mac_gen = mac_gen_of(conn);
 		return 1;
@@ -412,17 +425,25 @@ static int look_up(struct roost_cm_conn *conn, const struct roost_cm_path *path,
 	return 0;
 }
 
+/* The next hop is asked for without the lock, because that may take a second
+ * where a daemon answers.
+ */
 static int resolve(struct roost_cm_conn *conn, const struct roost_gid *sgid,
 		   const struct roost_gid *dgid, uint32_t timeout_ms, bool now)
 {
+	struct roost_cm *cm = conn->cm;
+	struct roost_neigh *neigh = NULL;
 	struct roost_cm_path path;
-	int ret = roost_cm_route(conn->cm, sgid, dgid, &path);
+	int ret = roost_cm_route(cm, sgid, dgid, &path);
 
+	if (ret == 0)
+		ret = ask(cm, &path, &neigh);
 	if (ret)
 		return ret;
-	roost_cm_lock(conn->cm);
-	ret = look_up(conn, &path, timeout_ms, now);
-	roost_cm_unlock(conn->cm);
+	roost_cm_lock(cm);
+	ret = look_up(conn, &path, &neigh, timeout_ms, now);
+	roost_cm_unlock(cm);
+	roost_dev_neigh_put(cm->dev, path.port_num, neigh);
 	return ret;
 }
 

@@ -225,6 +225,11 @@ struct roost_cm {
 	bool stood_still; /* in the last run */
 	bool ran;         /* the timer wheel was initialised */
 	bool running;
+	bool serving; /* running on another thread than the control thread */
+	/* The request that a thread that serves has left to the control thread.
+	 */
+	bool has_left;
+	struct roost_gsi_msg left;
 	uint64_t due_ns;      /* when the control thread runs next */
 	bool must_run;        /* before the time that the last run told */
 	bool soon;            /* a run comes at begin_at_ns, if not before */
@@ -491,6 +496,9 @@ int roost_cm_ask(struct roost_cm_conn *conn);
 void roost_cm_tell_silence(const struct roost_cm_conn *conn, uint32_t tries);
 /* The same: the peer has no resources for one more. */
 void roost_cm_tell_full(const struct roost_cm_conn *conn);
+/* Would the next hop back to there have to be asked for? Releases the lock. */
+bool roost_cm_has_to_ask(struct roost_cm *cm,
+			 const struct roost_gsi_addr *addr);
 /* Find the next hop back to the sender of conn's request. Returns 0 when it is
  * known or not needed; -EAGAIN while it is being asked for, with the neighbour
  * held by conn; else as roost_dev_meet(). Releases the lock: only conn stays

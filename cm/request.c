@@ -4,8 +4,8 @@
 
 /*
  * Received requests: REQ and SIDR_REQ. Each may be a duplicate. The cost of a
- * flood of them is bounded per peer, per listener and for the whole CM. Control
- * thread, under the lock.
+ * flood of them is bounded per peer, per listener and for the whole CM. Thread:
+ * that runs the CM, under the lock.
  */
 
 #include <errno.h>
@@ -212,6 +212,20 @@ static bool has_room(struct roost_cm *cm, struct roost_cm_listener *l)
 	l->dropped_at_ns = cm->at_ns;
 	roost_cm_drop(cm, ROOST_CM_DROP_BACKLOG);
 	return false;
+}
+
+/* A thread of the program, which waits for events, waits for no answer about a
+ * stranger. Returns true: the control thread takes the request.
+ */
+static bool is_left(struct roost_cm *cm, const struct roost_gsi_msg *in,
+		    const struct roost_cm_msg *msg)
+{
+	if (!cm->serving || !roost_cm_has_to_ask(cm, &in->addr))
+		return false;
+	cm->left = *in;
+	cm->has_left = true;
+	cm->counters.rx[msg->type]--;
+	return true;
 }
 
 /* Give a held request to its listener. Returns false when another listener
@@ -479,7 +493,7 @@ void roost_cm_got_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 					    ROOST_CM_REJ_INVALID_SERVICE_ID);
 		return;
 	}
-	if (!has_room(cm, event.listener))
+	if (!has_room(cm, event.listener) || is_left(cm, in, msg))
 		return;
 	make_room(cm, in);
 	if (listener_of(cm, in, msg, &event))
@@ -572,7 +586,7 @@ void roost_cm_got_sidr_req(struct roost_cm *cm, const struct roost_gsi_msg *in,
 			refuse_sidr(cm, in, msg);
 		return;
 	}
-	if (!has_room(cm, event.listener))
+	if (!has_room(cm, event.listener) || is_left(cm, in, msg))
 		return;
 	make_room(cm, in);
 	if (listener_of(cm, in, msg, &event))

@@ -362,7 +362,14 @@ static int ask(void *ctx, const struct roost_gid *sgid,
 	       const struct roost_gid *dgid, const uint8_t *from_mac,
 	       struct roost_neigh **neigh)
 {
+	const struct sim_port *port = ctx;
+	pthread_mutex_t *lock = port->end->not_under;
+
 	(void)from_mac;
+	if (lock != NULL) {
+		assert_int_equal(pthread_mutex_trylock(lock), 0);
+		pthread_mutex_unlock(lock);
+	}
 	return resolve(ctx, sgid, dgid, neigh);
 }
 

@@ -33,6 +33,7 @@
  * Thread: one, but for the locks of the engine; see test_arm.c for threads.
  */
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -160,6 +161,7 @@ struct sim_end {
 	struct roost_cq *cq; /* of QPs that bring none */
 	int neigh_refs;      /* of both ports */
 	int meet_error;      /* what it says of those that it meets; or 0 */
+	pthread_mutex_t *not_under; /* nobody asks under it; or NULL */
 	unsigned int nb_punted;
 	_Atomic uint64_t services_due_ns;      /* when the services run next */
 	uint32_t other_async[SIM_ASYNC_TYPES]; /* not of QPs */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/priv.h"
 #include "cm/serve.h"
 #include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
@@ -89,6 +90,29 @@ static void resolve__silence_is_an_error_at_the_timeout(void **state)
 	assert_int_equal(o->seen[ROOST_CM_ADDR_RESOLVED], 1);
 	sim_run_for(w->sim, 5 * SIM_S);
 	cm_expect(o, ROOST_CM_ADDR_RESOLVED, 1, ROOST_CM_ADDR_ERROR, 1);
+	cm_world_free(w);
+}
+
+/* To ask may take a second, in which other threads have messages to take. */
+static void resolve__asks_without_the_lock(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct sim_end *a = &w->sim->ends[SIM_A];
+	struct cm_owner *o = cm_owner_new(w);
+	const struct roost_gid *to = &w->sim->ends[SIM_B].gid;
+
+	a->not_under = &w->cm[SIM_A]->lock;
+	assert_int_equal(roost_cm_resolve_now(o->conn, NULL, to, 2000), 1);
+	assert_int_equal(a->neigh_refs, 1);
+	/* Another one, instead of the one before. */
+	assert_int_equal(roost_cm_resolve_now(o->conn, NULL, to, 2000), 1);
+	assert_int_equal(a->neigh_refs, 1);
+	atomic_store(&a->ports[0].neigh.mac_gen, 0);
+	assert_int_equal(roost_cm_resolve(o->conn, NULL, to, 2000), 0);
+	/* It is refused, and what it asked for is given back. */
+	assert_int_equal(roost_cm_resolve(o->conn, NULL, to, 2000), -EALREADY);
+	assert_int_equal(a->neigh_refs, 1);
+	a->not_under = NULL;
 	cm_world_free(w);
 }
 
@@ -246,6 +270,49 @@ static void serve__takes_what_came_and_leaves_the_timers(void **state)
 	sim_run_for(w->sim, 80 * SIM_S);
 	assert_int_equal(cm_counters(w, SIM_B).retries[ROOST_CM_REP], 15);
 	assert_int_equal(cm_passive(w, 0)->seen[ROOST_CM_REP_ERROR], 1);
+	cm_world_free(w);
+}
+
+/* B, to which this request comes, is served by a thread of the program. */
+static void forge_to_server(struct cm_world *w, const struct roost_cm_msg *msg)
+{
+	roost_dev_service_attend(true);
+	cm_forge_msg(w, SIM_A, msg);
+	sim_run_for(w->sim, SIM_MS);
+	roost_cm_serve(w->cm[SIM_B], w->sim->now_ns);
+	roost_dev_service_attend(false);
+}
+
+/* It does not ask who is next on the way to them. */
+static void serve__leaves_strangers_to_the_control_thread(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct sim_end *b = &w->sim->ends[SIM_B];
+	_Atomic uint64_t *mac_gen = &b->ports[0].neigh.mac_gen;
+	struct roost_cm_msg one = cm_forged_req(w, 1, 0x1234),
+			    two = cm_forged_req(w, 2, 0x1235),
+			    three = cm_forged_req(w, 3, 0x1236);
+	uint64_t known;
+
+	w->policy = CM_LEAVE;
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	sim_run_for(w->sim, SIM_S);
+	known = atomic_exchange(mac_gen, 0);
+	forge_to_server(w, &one);
+	assert_int_equal(b->neigh_refs, 0);
+	assert_int_equal(cm_counters(w, SIM_B).nb_conns, 0);
+	assert_int_equal(cm_counters(w, SIM_B).rx[ROOST_CM_REQ], 0);
+	cm_forge_msg(w, SIM_A, &two);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(b->neigh_refs, 2);
+	assert_int_equal(cm_counters(w, SIM_B).rx[ROOST_CM_REQ], 2);
+	atomic_store(mac_gen, known);
+	roost_dev_service_wake(b->dev);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 2);
+	/* Where the next hop is known, there is nothing to wait for. */
+	forge_to_server(w, &three);
+	assert_int_equal(cm_nb_passive(w), 3);
 	cm_world_free(w);
 }
 
@@ -486,6 +553,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(resolve__tells_the_path),
 		cmocka_unit_test(resolve_now__needs_no_event_for_a_known_hop),
 		cmocka_unit_test(resolve__silence_is_an_error_at_the_timeout),
+		cmocka_unit_test(resolve__asks_without_the_lock),
 		cmocka_unit_test(resolve__another_mac_is_told_once),
 		cmocka_unit_test(accepted__another_mac_of_the_peer_is_told),
 		cmocka_unit_test(
@@ -496,6 +564,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(connect__both_ends_know_all),
 		cmocka_unit_test(connect__at_our_own_address),
 		cmocka_unit_test(serve__takes_what_came_and_leaves_the_timers),
+		cmocka_unit_test(serve__leaves_strangers_to_the_control_thread),
 		cmocka_unit_test(connect__private_data),
 		cmocka_unit_test(connect__without_ip_header),
 		cmocka_unit_test(connect__attributes_serve_the_qps),
