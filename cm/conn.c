@@ -90,7 +90,7 @@ void roost_cm_conn_free(struct roost_cm_conn *conn)
 	roost_cm_stop_sending(conn);
 	roost_cm_release(conn);
 	roost_cm_stop_noting(conn);
-	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
+	roost_cm_hop_leave(conn);
 	LIST_REMOVE(conn, all_link);
 	free(conn->lap_mad);
 	free(conn);

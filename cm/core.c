@@ -150,7 +150,7 @@ static uint64_t work(struct roost_cm *cm, uint64_t now_ns, uint64_t still_ns)
 	next_ns = roost_timer_wheel_next_ns(&cm->timers);
 	if (next_ns != UINT64_MAX)
 		next_ns <<= ROOST_CM_TIMER_SHIFT;
-	if (!LIST_EMPTY(&cm->conns) && cm->sweep_at_ns < next_ns)
+	if (!LIST_EMPTY(&cm->hops) && cm->sweep_at_ns < next_ns)
 		next_ns = cm->sweep_at_ns;
 	if (ask_ns < next_ns)
 		next_ns = ask_ns;
@@ -271,6 +271,7 @@ static int create(struct roost_dev *dev, struct roost_cm **out)
 	cm->dev = dev;
 	LIST_INIT(&cm->listeners);
 	LIST_INIT(&cm->conns);
+	LIST_INIT(&cm->hops);
 	LIST_INIT(&cm->watches);
 	cm->gid_gen = roost_dev_gid_gen(dev);
 	cm->up_gen = roost_dev_up_gen(dev);

@@ -88,18 +88,11 @@ int roost_cm_route(struct roost_cm *cm, const struct roost_gid *sgid,
 
 /* ---- the next hop ------------------------------------------------------- */
 
-static void let_neigh_go(struct roost_cm_conn *conn)
-{
-	roost_dev_neigh_put(conn->cm->dev, conn->path.port_num, conn->neigh);
-	conn->neigh = NULL;
-	conn->mac_gen = 0;
-}
-
 void roost_cm_set_path(struct roost_cm_conn *conn,
 		       const struct roost_cm_path *path)
 {
 	if (conn->neigh)
-		let_neigh_go(conn);
+		roost_cm_hop_leave(conn);
 	conn->path = *path;
 	conn->has_path = true;
 	conn->addr = (struct roost_gsi_addr){
@@ -165,10 +158,13 @@ static void begin_asking(struct roost_cm_conn *conn)
 
 int roost_cm_ask(struct roost_cm_conn *conn)
 {
+	struct roost_neigh *neigh = NULL;
 	int ret = 0;
 
-	if (!conn->neigh)
-		ret = ask(conn->cm, &conn->path, &conn->neigh);
+	if (!conn->neigh) {
+		ret = ask(conn->cm, &conn->path, &neigh);
+		roost_cm_hop_join(conn, neigh);
+	}
 	if (ret == 0 && !roost_cm_refresh_mac(conn))
 		begin_asking(conn);
 	return ret;
@@ -203,7 +199,7 @@ int roost_cm_meet_peer(struct roost_cm_conn *conn)
 	if (ret == -EAGAIN)
 		asked = roost_dev_ask(cm->dev, &route, &dgid, mac, &neigh);
 	roost_cm_lock(cm);
-	conn->neigh = neigh;
+	roost_cm_hop_join(conn, neigh);
 	return asked != 0 ? asked : ret;
 }
 
@@ -228,7 +224,7 @@ void roost_cm_hold_peer(struct roost_cm_conn *conn)
 		return;
 	roost_cm_lock(cm);
 	if (!conn->neigh) {
-		conn->neigh = neigh;
+		roost_cm_hop_join(conn, neigh);
 		neigh = NULL;
 	}
 	roost_cm_unlock(cm);
@@ -268,14 +264,6 @@ uint64_t roost_cm_run_unsent(struct roost_cm *cm)
 		room_ns = ROOM_NS;
 	cm->room_ns = room_ns < ROOM_MAX_NS ? room_ns : ROOM_MAX_NS;
 	return cm->room_ns;
-}
-
-static uint64_t mac_gen_of(const struct roost_cm_conn *conn)
-{
-	if (!conn->neigh)
-		return 0;
-	return atomic_load_explicit(&conn->neigh->mac_gen,
-				    memory_order_acquire);
 }
 
 /* The user hears of it before the program does, which may end then. */
@@ -330,10 +318,10 @@ static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 		roost_cm_stop_asking(conn);
 		tell_user(conn, ROOST_UNREACHED_NO_NEIGH, 0,
 			  conn->resolve_for_ns);
-		let_neigh_go(conn);
+		roost_cm_hop_leave(conn);
 	}
 	conn->resolving = false;
-	conn->mac_gen = mac_gen_of(conn);
+	conn->mac_gen = roost_cm_mac_gen(conn);
 	roost_cm_tell(conn, &event);
 	return true;
 }
@@ -364,39 +352,6 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 	return next_ns;
 }
 
-/* Returns true once for each new MAC. */
-static bool is_elsewhere(struct roost_cm_conn *conn)
-{
-	const uint64_t before = conn->mac_gen, now = mac_gen_of(conn);
-
-	if (now == before || (before == 0 && !conn->passive))
-		return false;
-	conn->mac_gen = now;
-	/* A change of this port's MAC changes the generation, too. */
-	return before != 0 && before >> 16 != now >> 16;
-}
-
-void roost_cm_sweep(struct roost_cm *cm)
-{
-	struct roost_cm_event event = { .type = ROOST_CM_ADDR_CHANGE };
-	struct roost_cm_conn *conn;
-
-	conn = LIST_FIRST(&cm->conns);
-	while (conn) {
-		bool is_there = true;
-
-		if (conn->owned && is_elsewhere(conn)) {
-			roost_cm_refresh_mac(conn);
-			is_there = roost_cm_tell(conn, &event);
-		}
-		/* After a removal, start again: connections visited before
-		 * raise no second event.
-		 */
-		conn = is_there ? LIST_NEXT(conn, all_link)
-				: LIST_FIRST(&cm->conns);
-	}
-}
-
 /* ---- calls -------------------------------------------------------------- */
 
 /* Under the lock. *neigh: the next hop; NULL afterwards, if conn has it. now:
@@ -412,10 +367,10 @@ static int look_up(struct roost_cm_conn *conn, const struct roost_cm_path *path,
 	if (conn->state != ROOST_CM_IDLE)
 		return -EINVAL;
 	roost_cm_set_path(conn, path);
-	conn->neigh = *neigh;
+	roost_cm_hop_join(conn, *neigh);
 	*neigh = NULL;
 	if (now && roost_cm_refresh_mac(conn)) {
-		conn->mac_gen = mac_gen_of(conn);
+		conn->mac_gen = roost_cm_mac_gen(conn);
 		return 1;
 	}
 	conn->resolve_ns = (uint64_t)timeout_ms * 1000000u + 1;

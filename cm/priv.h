@@ -31,6 +31,7 @@
 /* For the connections of timewait, too: 105,000 at 50,000 a second. */
 #define ROOST_CM_BUCKETS 32768u
 #define ROOST_CM_PEERS 1024u
+#define ROOST_CM_HOP_BUCKETS 1024u
 /* Maximum of half-open connections: requests that were not answered, and
  * replies that were not confirmed. A peer may have as many as are still free,
  * so a peer that is alone gets half of them. For one more, the oldest one of
@@ -128,8 +129,10 @@ struct roost_cm_conn {
 	bool has_alternate;
 	struct roost_gsi_addr addr; /* for our MADs */
 	struct roost_neigh *neigh;  /* reference, or NULL */
-	uint64_t mac_gen;           /* generation of neigh's MAC that the owner
-				     * knows; 0: none yet */
+	struct roost_cm_hop *hop;   /* of neigh; NULL: none, or no memory */
+	LIST_ENTRY(roost_cm_conn) hop_link;
+	uint64_t mac_gen; /* generation of neigh's MAC that the owner
+			   * knows; 0: none yet */
 
 	/* Of the QP. */
 	enum roost_qp_type qp_type; /* ours */
@@ -243,6 +246,8 @@ struct roost_cm {
 	struct roost_cm_peer_bounds peers[ROOST_CM_PEERS];
 	LIST_HEAD(, roost_cm_listener) listeners;
 	LIST_HEAD(roost_cm_conns, roost_cm_conn) conns;
+	LIST_HEAD(roost_cm_hops, roost_cm_hop) hops;
+	struct roost_cm_hops hops_by_neigh[ROOST_CM_HOP_BUCKETS];
 	LIST_HEAD(, roost_cm_watch) watches;
 	bool gone;                         /* the device is gone, and watches
 					    * were told */
@@ -369,6 +374,19 @@ struct roost_cm_conn *roost_cm_crowded_out(struct roost_cm *cm,
  */
 void roost_cm_opened(struct roost_cm_conn *conn);
 void roost_cm_closed(struct roost_cm_conn *conn);
+
+/* ---- hop.c -------------------------------------------------------------- */
+
+/* conn sends to this neighbour, whose reference it takes; NULL: none. */
+void roost_cm_hop_join(struct roost_cm_conn *conn, struct roost_neigh *neigh);
+/* Give the reference back, if there is one. */
+void roost_cm_hop_leave(struct roost_cm_conn *conn);
+/* Generation of the next hop's MAC; 0: not known. */
+uint64_t roost_cm_mac_gen(const struct roost_cm_conn *conn);
+/* Find connections whose next hop has another MAC, and raise ADDR_CHANGE.
+ * Control thread.
+ */
+void roost_cm_sweep(struct roost_cm *cm);
 
 /* ---- step.c: carry out -------------------------------------------------- */
 
@@ -516,10 +534,6 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm);
  * the delay to the next try if some still wait. Control thread.
  */
 uint64_t roost_cm_run_unsent(struct roost_cm *cm);
-/* Find connections whose next hop has another MAC, and raise ADDR_CHANGE.
- * Control thread.
- */
-void roost_cm_sweep(struct roost_cm *cm);
 void roost_cm_path_to_msg(const struct roost_cm_path *path,
 			  struct roost_cm_msg_path *to);
 /* Convert to the receiver's view: the sender's local end is this end's remote.

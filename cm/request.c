@@ -243,8 +243,7 @@ static bool hand_over(struct roost_cm_conn *conn,
 		give_up(conn);
 		return false;
 	}
-	roost_dev_neigh_put(cm->dev, conn->path.port_num, conn->neigh);
-	conn->neigh = NULL;
+	roost_cm_hop_leave(conn);
 	conn->owned = true;
 	roost_cm_note(conn,
 		      msg->type == ROOST_CM_REQ ? ROOST_CM_GOT_REQ
