@@ -4,8 +4,10 @@
 #include "apps/roostd/introduce.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -220,6 +222,16 @@ static bool may_meet(const struct roostd_port *port,
 	       port->lease->clients[b->slot].conf.nb_gids == 0;
 }
 
+/* Has it read all that it was told? Descriptors that nobody has received count
+ * for the daemon's user, and when there are too many, no client gets any.
+ */
+static bool has_read_all(const struct roostd_client *c)
+{
+	int unread;
+
+	return ioctl(c->socket, SIOCOUTQ, &unread) == 0 && unread == 0;
+}
+
 /* Part the peer that was idle for longest, if one was. Returns true: there is
  * room for one more.
  */
@@ -248,7 +260,7 @@ static void introduce(struct roostd_port *port, struct roostd_client *a,
 	struct roostd_pair *p;
 
 	if (!may_meet(port, a, b) || find(a, b) || !make_room(port, a) ||
-	    !make_room(port, b))
+	    !make_room(port, b) || !has_read_all(a) || !has_read_all(b))
 		return;
 	p = calloc(1, sizeof(*p));
 	if (!p)

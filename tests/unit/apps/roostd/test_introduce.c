@@ -101,6 +101,34 @@ static void join(void)
 	assert_int_equal(b.packet.msg.peer.peer_seat, FREE_SEAT);
 }
 
+/* Who does not read its session is sent descriptors once: those on the way
+ * count for the daemon's user.
+ */
+static void join__who_does_not_read(void **state)
+{
+	unsigned int nb = 0;
+
+	(void)state;
+	for (unsigned int i = 0; i < 20; i++) {
+		talk(&a, &b, ROOSTD_BUSY_FRAMES);
+		say(&a, ROOST_SHARE_SEAT, &b, FREE_SEAT, 0);
+		say(&b, ROOST_SHARE_SEAT, &a, FREE_SEAT - 1, 0);
+		while (c_receive(&b) == 0)
+			roost_share_packet_close(&b.packet);
+		say(&a, ROOST_SHARE_PARTED, &b, 0, ROOST_SHARE_PART_LEAVE);
+		say(&b, ROOST_SHARE_PARTED, &a, 0, ROOST_SHARE_PART_LEAVE);
+		while (c_receive(&b) == 0)
+			roost_share_packet_close(&b.packet);
+	}
+	while (c_receive(&a) == 0) {
+		nb += a.packet.msg.type == ROOST_SHARE_PEER;
+		roost_share_packet_close(&a.packet);
+	}
+	assert_int_equal(nb, 1);
+	/* It reads again. */
+	join();
+}
+
 static int setup_two(void **state)
 {
 	int ret = setup(state);
@@ -361,6 +389,7 @@ int main(void)
 		TEST(introduce__not_of_two_users),
 		TEST(introduce__a_refusal_is_remembered),
 		TEST(introduce__who_does_not_answer_is_left_alone),
+		TEST(join__who_does_not_read),
 		TEST(part__idle_pair),
 		TEST(part__who_may_not_any_more),
 		TEST(part__who_broke_the_rules),
