@@ -174,29 +174,46 @@ void roostd_port_go_on_leaving(struct roostd_port *port,
 
 /* ---- the beginning ------------------------------------------------------- */
 
-/* Too many have not attached: the oldest goes, of the same process if that has
- * many itself. Processes without a number cannot be told apart.
- */
-static void drop_silent(struct roostd_port *port, pid_t pid)
+/* Some of those who have not attached. */
+struct silent {
+	struct roostd_client *oldest; /* NULL: none */
+	uint32_t nb;
+};
+
+static void count(struct silent *some, struct roostd_client *c)
 {
-	struct roostd_client *c, *oldest = NULL, *own = NULL;
-	uint32_t nb = 0, nb_own = 0;
+	some->oldest = c;
+	some->nb++;
+}
+
+/* Too many have not attached: the oldest goes, of the same process or user if
+ * that has many itself. A user does not take all places: there is one more for
+ * who has less than three times as many as are free. Processes without a number
+ * cannot be told apart.
+ */
+static void drop_silent(struct roostd_port *port,
+			const struct roostd_client *new)
+{
+	struct silent all = { 0 }, of_user = { 0 }, of_process = { 0 };
+	struct roostd_client *c;
 
 	LIST_FOREACH(c, &port->clients, all) {
 		if (c->slot != ROOST_CLIENT_NONE)
 			continue;
-		oldest = c;
-		nb++;
-		if (c->pid != pid || pid == 0)
-			continue;
-		own = c;
-		nb_own++;
+		count(&all, c);
+		if (c->uid == new->uid)
+			count(&of_user, c);
+		if (c->pid == new->pid && c->pid != 0)
+			count(&of_process, c);
 	}
-	if (nb_own >= SILENT_OF_PROCESS_MAX)
-		roostd_port_drop(port, own, NULL);
-	else if (nb >= port->max_silent ||
-		 (oldest && port->nb_clients == ROOSTD_SESSIONS_MAX))
-		roostd_port_drop(port, oldest, NULL);
+	if (of_process.nb >= SILENT_OF_PROCESS_MAX)
+		roostd_port_drop(port, of_process.oldest, NULL);
+	else if (of_user.nb > 0 && !port->is_hub &&
+		 of_user.nb + 3 * all.nb >= 3 * port->max_silent)
+		roostd_port_drop(port, of_user.oldest, NULL);
+	else if (all.nb >= port->max_silent ||
+		 (all.nb > 0 && port->nb_clients == ROOSTD_SESSIONS_MAX))
+		roostd_port_drop(port, all.oldest, NULL);
 }
 
 static void take_in(struct roostd_port *port, int fd)
@@ -209,7 +226,7 @@ static void take_in(struct roostd_port *port, int fd)
 		roostd_client_destroy(c);
 		return;
 	}
-	drop_silent(port, c->pid);
+	drop_silent(port, c);
 	if (port->nb_clients == ROOSTD_SESSIONS_MAX ||
 	    watch(port->epoll_fd, c->socket, c) != 0) {
 		roostd_client_destroy(c);

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "apps/roostd/client.h"
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"
@@ -40,6 +41,58 @@ static void bounds__silent_sessions_are_few(void **state)
 	for (unsigned int i = 0; i < 40; i++)
 		c_close(&silent[i]);
 	assert_int_equal(port.nb_clients, 0);
+}
+
+/* Whose the next connections are; 0: as they are. */
+static uid_t next_uid;
+static pid_t next_pid;
+
+struct roostd_client *__real_roostd_client_create(int socket);
+struct roostd_client *__wrap_roostd_client_create(int socket);
+
+struct roostd_client *__wrap_roostd_client_create(int socket)
+{
+	struct roostd_client *c = __real_roostd_client_create(socket);
+
+	if (c && next_uid != 0) {
+		c->uid = next_uid;
+		c->pid = next_pid;
+	}
+	return c;
+}
+
+static void connect_as(struct client *c, uid_t uid, pid_t pid)
+{
+	next_uid = uid;
+	next_pid = pid;
+	c_connect(c);
+	pump();
+	next_uid = 0;
+}
+
+/* Processes of a user that connect without end push out their own sessions, not
+ * those of others.
+ */
+static void bounds__silent_sessions_of_a_user(void **state)
+{
+	struct client other[4], silent[60];
+
+	(void)state;
+	port.max_silent = 20;
+	for (unsigned int i = 0; i < 3; i++)
+		connect_as(&other[i], 7001, (pid_t)(100 + i));
+	for (unsigned int i = 0; i < 60; i++)
+		connect_as(&silent[i], 7000, (pid_t)(1000 + i));
+	connect_as(&other[3], 7001, 103);
+	assert_true(port.nb_clients < 20);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(c_receive(&other[i]), -EAGAIN);
+	assert_int_equal(c_receive(&silent[0]), -ECONNRESET);
+	assert_int_equal(c_receive(&silent[59]), -EAGAIN);
+	for (unsigned int i = 0; i < 4; i++)
+		c_close(&other[i]);
+	for (unsigned int i = 0; i < 60; i++)
+		c_close(&silent[i]);
 }
 
 /* Ask without waiting for answers; returns how many came. */
@@ -240,6 +293,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(bounds__silent_sessions_are_few),
+		cmocka_unit_test_setup_teardown(
+			bounds__silent_sessions_of_a_user, setup_nic, teardown),
 		TEST(bounds__requests_are_bounded),
 		TEST(bounds__requests_have_weights),
 		TEST(bounds__receiver_that_hardly_reads),
