@@ -57,11 +57,12 @@ static void unwatch(struct roostd_port *port, const struct roostd_client *c)
 static void remove_lease(struct roostd_port *port, uint16_t slot, bool returns)
 {
 	const struct roost_client_conf had = port->lease->clients[slot].conf;
+	const uint32_t serial = port->lease->state->slots[slot].serial;
 
-	returns &= port->lease->state->slots[slot].serial != 0;
+	returns &= serial != 0;
 	roost_switch_client_remove(port->sw, slot, port->now_ns);
 	if (returns &&
-	    roost_lease_client_await(port->lease, slot, port->now_ns))
+	    roost_lease_client_await(port->lease, slot, serial, port->now_ns))
 		return;
 	for (unsigned int i = 0; i < ROOST_GID_TABLE_LEN && had.nb_gids; i++)
 		if (roost_gid_eq(&port->facts.gids[i], &had.gids[0]))

@@ -256,11 +256,12 @@ int roost_lease_ticket_addr(const struct roost_lease *lease,
 			    struct roost_gid *own);
 
 /* A client that has presented its ticket, and was removed, got nothing but the
- * ticket that was issued then: it may present that until the grace is over.
- * Returns false: it is over, the client stays gone.
+ * ticket that was issued then: it may present that until the grace is over, and
+ * the one of before if that was not committed. serial: that of its slot before
+ * it was removed. Returns false: it is over, the client stays gone.
  */
 bool roost_lease_client_await(struct roost_lease *lease, uint16_t client,
-			      uint64_t now_ns);
+			      uint32_t serial, uint64_t now_ns);
 
 /* For ticket.c. Returns as roost_lease_client_add(). */
 int roost_lease_client_enter(struct roost_lease *lease, uint16_t slot,

@@ -277,14 +277,14 @@ int roost_lease_present(struct roost_lease *lease, const uint8_t *ticket,
 }
 
 bool roost_lease_client_await(struct roost_lease *lease, uint16_t client,
-			      uint64_t now_ns)
+			      uint32_t serial, uint64_t now_ns)
 {
 	struct roost_client *c = &lease->clients[client];
 
 	if (now_ns >= lease->grace_at_ns)
 		return false;
 	/* Numbers that it leased are in quarantine, and nothing is leased. */
-	lease->state->slots[client].serial = lease->state->slots[client].issued;
+	lease->state->slots[client].serial = serial;
 	c->away = true;
 	lease->nb_away++;
 	return true;

@@ -105,6 +105,38 @@ static void present__has_all_back(void **state)
 	roost_lease_destroy(lease);
 }
 
+/* The daemon could not send the ticket that it issued: the one of before counts
+ * still. If it could, that one is void.
+ */
+static void await__the_ticket_of_before(void **state)
+{
+	struct ticket before, after;
+	struct roost_lease *lease;
+	uint32_t serial;
+	uint16_t a, again;
+
+	fresh_state(&disk);
+	lease = start_lease(&disk, 0);
+	a = add_full(lease, 1000, 7, 0);
+	issue(lease, a, &before);
+	roost_lease_commit(lease, a);
+	lease = restart(lease, SECOND);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(present(lease, &before, 1000, SECOND, &again),
+				 0);
+		issue(lease, a, &after);
+		if (i == 2)
+			roost_lease_commit(lease, a);
+		serial = disk.slots[a].serial;
+		roost_lease_client_remove(lease, a, SECOND);
+		assert_true(roost_lease_client_await(lease, a, serial, SECOND));
+	}
+	assert_int_equal(present(lease, &before, 1000, SECOND, &again),
+			 -ESTALE);
+	assert_int_equal(present(lease, &after, 1000, SECOND, &again), 0);
+	roost_lease_destroy(lease);
+}
+
 static void recovering__nothing_new(void **state)
 {
 	const struct roost_client_conf conf = client_conf(5);
@@ -361,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(present__has_all_back),
+		cmocka_unit_test(await__the_ticket_of_before),
 		cmocka_unit_test(recovering__nothing_new),
 		cmocka_unit_test(recovering__ends_with_the_grace),
 		cmocka_unit_test(present__forged),
