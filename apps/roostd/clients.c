@@ -69,7 +69,9 @@ static void remove_lease(struct roostd_port *port, uint16_t slot, bool returns)
 			roostd_port_add_addr(port, &had.gids[0]);
 }
 
-/* It may be in the middle of a round of the first lane. */
+/* The first lane may be in the middle of a round; the others stand still, and
+ * may have got frames for it since theirs, when they looked before a sleep.
+ */
 static void do_not_ring(struct roostd_lane *lane, const struct roostd_client *c)
 {
 	uint32_t n = 0;
@@ -112,7 +114,8 @@ void roostd_port_finish(struct roostd_port *port, struct roostd_client *c)
 	leave_lane(c);
 	if (c->paused)
 		TAILQ_REMOVE(&port->paused, c, pause);
-	do_not_ring(&port->lanes[0], c);
+	for (uint32_t i = 0; c->lane && i < port->nb_lanes; i++)
+		do_not_ring(&port->lanes[i], c);
 	roostd_introduce_end(port, c);
 	roostd_picture_keep(port, c);
 	if (c->slot != ROOST_CLIENT_NONE) {

@@ -162,6 +162,34 @@ static void port__full_receiver_of_two_lanes(void **state)
 	c_close(&b);
 }
 
+/* A lane that looks for frames before it sleeps may find one for a client that
+ * is gone in the next moment.
+ */
+static void port__end_of_one_with_a_frame_of_another_lane(void **state)
+{
+	struct roostd_lane *lane = &port.lanes[1];
+	struct roost_sw_frame frame;
+
+	(void)state;
+	c_attach(&a);
+	c_attach(&b);
+	*lane = (struct roostd_lane){ .port = &port, .number = 1 };
+	TAILQ_INIT(&lane->awake);
+	assert_int_equal(roost_switch_add_lane(port.sw, lane, &lane->sw), 0);
+	port.nb_lanes = 2;
+	frame = rc(&b, 64);
+	assert_true(roost_switch_from_client(lane->sw,
+					     (uint16_t)a.granted.client, &frame,
+					     now_ns));
+	assert_int_equal(lane->nb_to_ring, 1);
+	c_close(&b);
+	pump();
+	assert_null(port.by_slot[b.granted.client]);
+	/* Its next round rings nobody who is not there. */
+	assert_int_equal(lane->nb_to_ring, 0);
+	c_close(&a);
+}
+
 /* One that does not read loses its frames, and holds up nobody for long. */
 static void port__receiver_that_does_not_read(void **state)
 {
@@ -335,6 +363,7 @@ int main(void)
 		TEST(port__forged_frames_reach_nobody),
 		TEST(port__full_receiver_that_reads),
 		TEST(port__full_receiver_of_two_lanes),
+		TEST(port__end_of_one_with_a_frame_of_another_lane),
 		TEST(port__receiver_that_does_not_read),
 		TEST(port__still_clients_sleep_and_ring),
 		TEST(port__broken_words_cut_off_their_writer_alone),
