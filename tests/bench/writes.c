@@ -68,6 +68,25 @@ static void wait_until_active(struct writes_end *end)
 	user_check(false, "the port does not become active");
 }
 
+/* With 1 s for an answer, eight times: where twenty other programs run, the
+ * peer may get no processor for half a second.
+ */
+static int to_rts(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTS,
+		.timeout = 18,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_rd_atomic = 1,
+	};
+
+	return ibv_modify_qp(qp, &attr,
+			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				     IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
 void writes_connect(struct writes_end *end, const struct writes_peer *peer)
 {
 	const struct ibv_ah_attr ah = {
@@ -79,7 +98,7 @@ void writes_connect(struct writes_end *end, const struct writes_peer *peer)
 	wait_until_active(end);
 	user_check(user_to_init(end->qp, ACCESS) == 0, "to INIT");
 	user_check(user_to_rtr(end->qp, peer->qpn, &ah, 0) == 0, "to RTR");
-	user_check(user_to_rts(end->qp, 0) == 0, "to RTS");
+	user_check(to_rts(end->qp) == 0, "to RTS");
 }
 
 void writes_join(struct writes_end *end, int fd, struct writes_peer *peer)
