@@ -13,32 +13,42 @@
 #include "lib/engine/core/share.h"
 #include "lib/engine/core/trouble.h"
 
-/* Address space alone: no page is there before it is written. */
-static bool reserve(struct roost_pile *pile, size_t bytes)
-{
-	void *base;
+#define STEP_BYTES (64u << 10)
 
-	if (pile->base)
-		return true;
-	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (base == MAP_FAILED)
+struct roost_pile_step {
+	struct roost_pile_step *older; /* NULL: none */
+	uint8_t objects[] __attribute__((aligned(64)));
+};
+
+static bool grow(struct roost_pile *pile)
+{
+	struct roost_pile_step *step =
+		mmap(NULL, STEP_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (step == MAP_FAILED)
 		return false;
-	pile->base = base;
+	step->older = pile->steps;
+	pile->steps = step;
 	return true;
 }
 
 static void *get(struct roost_pile *pile, size_t bytes, uint32_t max)
 {
+	const size_t in_step =
+		(STEP_BYTES - sizeof(struct roost_pile_step)) / bytes;
 	void *object = pile->free;
+	size_t index;
 
 	if (object) {
 		memcpy(&pile->free, object, sizeof(pile->free));
 		return object;
 	}
-	if (pile->nb_used == max || !reserve(pile, bytes * max))
+	index = pile->nb_used % in_step;
+	if (pile->nb_used == max || (index == 0 && !grow(pile)))
 		return NULL;
-	return pile->base + bytes * pile->nb_used++;
+	pile->nb_used++;
+	return pile->steps->objects + bytes * index;
 }
 
 static void *get_zeroed(struct roost_pile *pile, size_t bytes, uint32_t max)
@@ -56,22 +66,25 @@ static void put(struct roost_pile *pile, void *object)
 	pile->free = object;
 }
 
-static void fini(struct roost_pile *pile, size_t bytes)
+static void fini(struct roost_pile *pile)
 {
-	if (pile->base)
-		munmap(pile->base, bytes);
+	struct roost_pile_step *step;
+
+	while ((step = pile->steps) != NULL) {
+		pile->steps = step->older;
+		munmap(step, STEP_BYTES);
+	}
 	*pile = (struct roost_pile){ 0 };
 }
 
 void roost_store_fini(struct roost_store *store)
 {
-	fini(&store->held, sizeof(struct roost_held) * ROOST_HELD_MAX);
-	fini(&store->shelves, sizeof(struct roost_shelf) * ROOST_SHELVES_MAX);
-	fini(&store->scores, sizeof(struct roost_score) * ROOST_SCORES_MAX);
-	fini(&store->answers, sizeof(struct roost_answers) * ROOST_ANSWERS_MAX);
-	fini(&store->shares, sizeof(struct roost_share) * ROOST_SHARES_MAX);
-	fini(&store->troubles,
-	     sizeof(struct roost_trouble) * ROOST_TROUBLES_MAX);
+	fini(&store->held);
+	fini(&store->shelves);
+	fini(&store->scores);
+	fini(&store->answers);
+	fini(&store->shares);
+	fini(&store->troubles);
 }
 
 struct roost_held *roost_held_get(struct roost_store *store)

@@ -7,13 +7,14 @@
 /*
  * Memory of selective repeat, what only QPs have that have just lost a packet,
  * and of shares, one for each peer of a worker (share.h). Each worker has a
- * store, so a QP without losses costs nothing. The store
- * reserves address space when its worker needs it first, and uses pages of it
- * as QPs need them; the bounds are the worker's. Nothing is freed before the
- * worker is, but what was given back is given out first.
+ * store, so a QP without losses costs nothing. The store grows in small steps
+ * as QPs need it: a program may have all memory locked that it will ever map
+ * (mlockall), so that all that is mapped is there. The bounds are the worker's.
+ * Nothing is freed before the worker is, but what was given back is given out
+ * first.
  *
  * For lib/engine only. Thread: the holder of the worker's turn. Hot while
- * packets are lost: no allocation but the first, no lock.
+ * packets are lost: no allocation but the first of each object, no lock.
  */
 
 #include <stdbool.h>
@@ -94,9 +95,12 @@ struct roost_answers {
 
 /* Objects of one size. */
 struct roost_pile {
-	uint8_t *base; /* NULL: not reserved */
-	void *free;    /* objects that were given back, each points to the next
-			*/
+	/* What is mapped; the newest step first, which alone may have objects
+	 * that were never given out. NULL: nothing.
+	 */
+	struct roost_pile_step *steps;
+	void *free; /* objects that were given back, each points to the next
+		     */
 	uint32_t nb_used; /* were given out at least once */
 };
 

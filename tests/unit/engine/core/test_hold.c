@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -29,7 +31,44 @@ static void hold__bound(void **state)
 	assert_ptr_equal(roost_held_get(&store), held[3]);
 	assert_null(roost_held_get(&store));
 	roost_store_fini(&store);
-	assert_null(store.held.base);
+	assert_null(store.held.steps);
+}
+
+static size_t mapped_bytes(void)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	size_t pages;
+
+	assert_non_null(statm);
+	assert_int_equal(fscanf(statm, "%zu", &pages), 1);
+	fclose(statm);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Memory that is mapped may be there at once (mlockall): little is mapped that
+ * nobody needs.
+ */
+static void hold__grows_in_steps(void **state)
+{
+	const size_t first_max = 1 << 20, in_all_max = 96 << 20;
+	struct roost_store store = { 0 };
+	size_t before;
+
+	(void)state;
+	before = mapped_bytes();
+	assert_non_null(roost_held_get(&store));
+	assert_non_null(roost_shelf_get(&store));
+	assert_non_null(roost_score_get(&store));
+	assert_non_null(roost_answers_get(&store));
+	assert_non_null(roost_share_get(&store));
+	assert_non_null(roost_trouble_get(&store));
+	assert_in_range(mapped_bytes() - before, 1, first_max);
+	for (unsigned int i = 1; i < ROOST_TROUBLES_MAX; i++)
+		assert_non_null(roost_trouble_get(&store));
+	assert_null(roost_trouble_get(&store));
+	assert_in_range(mapped_bytes() - before, first_max, in_all_max);
+	roost_store_fini(&store);
+	assert_in_range(mapped_bytes() - before, 0, first_max);
 }
 
 /* Shelves and scores come as zeros, used ones too. */
@@ -72,6 +111,7 @@ static void hold__bits_by_psn(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hold__bound),
+	cmocka_unit_test(hold__grows_in_steps),
 	cmocka_unit_test(hold__zeros),
 	cmocka_unit_test(hold__bits_by_psn),
 };
