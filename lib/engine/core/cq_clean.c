@@ -54,6 +54,16 @@ static bool move(struct roost_cq *cq, uint32_t from, uint32_t nb_places)
 	return true;
 }
 
+/* A worker may have published more meanwhile, and told of that. */
+static void tell_solicited(struct roost_cq *cq, uint32_t end)
+{
+	uint32_t told = atomic_load(&cq->solicited_end);
+
+	while ((int32_t)(told - end) < 0 &&
+	       !atomic_compare_exchange_weak(&cq->solicited_end, &told, end))
+		;
+}
+
 /* The consumers are locked out. */
 static void clean(struct roost_cq *cq, const struct owner *owner)
 {
@@ -77,7 +87,7 @@ static void clean(struct roost_cq *cq, const struct owner *owner)
 				      memory_order_release);
 	/* Places that events told of have other entries now. */
 	atomic_store_explicit(&cq->told_shown, begin, memory_order_relaxed);
-	atomic_store_explicit(&cq->solicited_end, end, memory_order_relaxed);
+	tell_solicited(cq, end);
 }
 
 /* Returns false: another thread polls the CQ. */
