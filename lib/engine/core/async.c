@@ -54,6 +54,12 @@ static bool raise_or_leave(struct roost_worker *w)
 	return late;
 }
 
+static void ask_for_round(struct roost_dev *dev)
+{
+	atomic_store(&dev->late.any, true);
+	roost_dev_service_wake(dev);
+}
+
 void roost_async_tell(struct roost_worker *w)
 {
 	if (TAILQ_EMPTY(&w->held_events))
@@ -62,10 +68,8 @@ void roost_async_tell(struct roost_worker *w)
 		roost_event_batch_raise(&w->held_events);
 		return;
 	}
-	if (!raise_or_leave(w))
-		return;
-	atomic_store(&w->dev->late.any, true);
-	roost_dev_service_wake(w->dev);
+	if (raise_or_leave(w))
+		ask_for_round(w->dev);
 }
 
 void roost_async_tell_late(struct roost_dev *dev)
@@ -87,12 +91,13 @@ static bool has_late(struct roost_dev *dev)
 
 /* Raise the late events that there are now. The others of a worker stay behind
  * them meanwhile, as the list is not empty. Workers that raise events wait for
- * the lock, so it is held for one source at a time.
+ * the lock, so it is held for one source at a time. Who raises one more of a
+ * source that is in the list does not know that it is late.
  */
 static void tell_round(struct roost_dev *dev)
 {
 	struct roost_event_source mark = { 0 };
-	bool left = true;
+	bool left = true, others = false;
 
 	pthread_mutex_lock(&dev->late.telling);
 	roost_spin_lock(&dev->late.lock);
@@ -103,9 +108,12 @@ static void tell_round(struct roost_dev *dev)
 	while (left) {
 		roost_spin_lock(&dev->late.lock);
 		left = roost_event_batch_raise_due(&dev->late.events, &mark);
+		others = !TAILQ_EMPTY(&dev->late.events);
 		roost_spin_unlock(&dev->late.lock);
 	}
 	pthread_mutex_unlock(&dev->late.telling);
+	if (others)
+		ask_for_round(dev);
 }
 
 void roost_async_pass(struct roost_dev *dev)

@@ -257,6 +257,48 @@ static void workers__an_async_event_waits_for_what_shows(void **state)
 	close_shared(&s);
 }
 
+/* The second worker raises an event while the control thread is about to tell
+ * of one from before.
+ */
+static struct {
+	struct shared *s;
+	enum roost_async_event event;
+} meanwhile;
+
+static void settle_and_raise(struct roost_worker *w)
+{
+	struct shared *s = meanwhile.s;
+
+	roost_worker_publish_cqs(w);
+	w->settle = roost_worker_publish_cqs;
+	roost_async_raise(s->workers[1], roost_qp_async_source(s->qps[1]),
+			  meanwhile.event);
+	publish(s, 1);
+}
+
+static void workers__no_event_is_left_behind_a_late_one(void **state)
+{
+	struct roost_channel *async;
+	struct shared s;
+
+	open_shared(&s, 8);
+	async = roost_ctx_async_channel(s.f.ctx);
+	fcntl(roost_channel_fd(async), F_SETFL, O_NONBLOCK);
+	push(&s, 0, 10, false);
+	push(&s, 1, 20, false);
+	roost_async_raise(s.workers[1], roost_qp_async_source(s.qps[1]),
+			  ROOST_EVENT_SQ_DRAINED);
+	publish(&s, 1);
+	meanwhile.s = &s;
+	meanwhile.event = ROOST_EVENT_PATH_MIG;
+	s.workers[0]->settle = settle_and_raise;
+	roost_dev_service_run_all(s.f.dev, 1);
+	assert_int_equal(events(async, ROOST_EVENT_SQ_DRAINED), 1);
+	roost_dev_service_run_all(s.f.dev, 2);
+	assert_int_equal(events(async, ROOST_EVENT_PATH_MIG), 1);
+	close_shared(&s);
+}
+
 /* Its QP goes: the event goes with it, and leaves nothing behind. */
 static void workers__a_late_event_goes_with_its_qp(void **state)
 {
@@ -338,6 +380,7 @@ int main(void)
 			workers__an_entry_shows_when_its_worker_is_through),
 		cmocka_unit_test(workers__an_event_goes_with_what_shows),
 		cmocka_unit_test(workers__an_async_event_waits_for_what_shows),
+		cmocka_unit_test(workers__no_event_is_left_behind_a_late_one),
 		cmocka_unit_test(workers__a_late_event_goes_with_its_qp),
 		cmocka_unit_test(workers__an_overrun_fails_the_qps_of_both),
 		cmocka_unit_test(workers__an_overrun_cq_may_go),
