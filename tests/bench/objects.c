@@ -3,8 +3,9 @@
  */
 
 /*
- * Figures of many objects: how fast they come and go, what they weigh, and what
- * a lookup among a million costs. An ordinary verbs program, so that what it
+ * Figures of many objects: how fast they come and go, also beside many others
+ * (in processor time of the calls), what they weigh, and what a lookup among a
+ * million costs. An ordinary verbs program, so that what it
  * says holds for programs:
  *
  *	roost run --link objects -- objects [-q QPS] [-m REGIONS] [-b BYTES]
@@ -28,6 +29,7 @@
 #include "tests/real/user.h"
 
 #define FEW 1000u
+#define ROUNDS 20u
 #define OPS 200000u
 #define DEPTH 64u
 #define PIECE_BYTES 64u
@@ -86,12 +88,57 @@ static struct ibv_qp *qp_new(uint32_t depth)
 	return qp;
 }
 
+/* To itself. */
+static void to_rts(struct ibv_qp *qp)
+{
+	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1 };
+
+	user_check(ibv_query_gid(context, 1, 0, &ah.grh.dgid) == 0,
+		   "ibv_query_gid");
+	user_check(user_to_init(qp, ACCESS) == 0, "to INIT");
+	user_check(user_to_rtr(qp, qp->qp_num, &ah, 0) == 0, "to RTR");
+	user_check(user_to_rts(qp, 0) == 0, "to RTS");
+}
+
+/* Of this thread: others do not count. */
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* How fast some come and go beside those that there are. */
+static void come_and_go(const char *comes, const char *goes)
+{
+	static struct ibv_qp *qps[FEW];
+	double start, come_s = 0, go_s = 0;
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		start = cpu_s();
+		for (unsigned int i = 0; i < FEW; i++) {
+			qps[i] = qp_new(1);
+			to_rts(qps[i]);
+		}
+		come_s += cpu_s() - start;
+		start = cpu_s();
+		for (unsigned int i = 0; i < FEW; i++)
+			user_check(ibv_destroy_qp(qps[i]) == 0,
+				   "ibv_destroy_qp");
+		go_s += cpu_s() - start;
+	}
+	row(comes, FEW * ROUNDS / come_s, "/s", "");
+	row(goes, FEW * ROUNDS / go_s, "/s", "");
+}
+
 static void queue_pairs(void)
 {
 	struct ibv_qp **qps = calloc(nb_qps, sizeof(struct ibv_qp *));
 	double before, start;
 
 	user_check(qps != NULL, "memory");
+	come_and_go("RC QPs created to RTS, alone", "destroyed, alone");
 	before = heap_bytes();
 	start = now_s();
 	for (unsigned long i = 0; i < nb_qps; i++)
@@ -100,6 +147,10 @@ static void queue_pairs(void)
 	    "> 100000");
 	row("memory of one, queues of 1 included",
 	    (heap_bytes() - before) / (double)nb_qps, "B", "< 4096");
+	for (unsigned long i = 0; i < nb_qps; i++)
+		to_rts(qps[i]);
+	come_and_go("RC QPs created to RTS, beside all of these",
+		    "destroyed, beside them");
 	start = now_s();
 	for (unsigned long i = 0; i < nb_qps; i++)
 		user_check(ibv_destroy_qp(qps[i]) == 0, "ibv_destroy_qp");
@@ -112,13 +163,8 @@ static void queue_pairs(void)
 static struct ibv_qp *qp_to_itself(void)
 {
 	struct ibv_qp *qp = qp_new(DEPTH);
-	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1 };
 
-	user_check(ibv_query_gid(context, 1, 0, &ah.grh.dgid) == 0,
-		   "ibv_query_gid");
-	user_check(user_to_init(qp, ACCESS) == 0, "to INIT");
-	user_check(user_to_rtr(qp, qp->qp_num, &ah, 0) == 0, "to RTR");
-	user_check(user_to_rts(qp, 0) == 0, "to RTS");
+	to_rts(qp);
 	return qp;
 }
 
