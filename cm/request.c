@@ -181,8 +181,10 @@ uint64_t roost_cm_run_early(struct roost_cm *cm)
 	struct roost_cm_msg msg;
 	enum roost_cm_drop why;
 
-	/* Who still has no listener goes to the end of the list. */
-	for (uint32_t left = cm->nb_early; left > 0; left--) {
+	/* The control thread runs soon after a listener has come. Who still has
+	 * none goes to the end of the list.
+	 */
+	for (uint32_t left = cm->serving ? 0 : cm->nb_early; left > 0; left--) {
 		early = take_early(cm);
 		/* Cannot fail: it was decoded when it came. */
 		roost_cm_msg_decode(early->in.mad, early->in.len_bytes, &msg,

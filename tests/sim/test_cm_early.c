@@ -7,6 +7,8 @@
  * its program may be about to listen, and is refused then.
  */
 
+#include "cm/serve.h"
+#include "lib/engine/core/service.h"
 #include "tests/sim/cm_world.h"
 
 #define YOUNG (250 * SIM_MS)
@@ -116,6 +118,36 @@ static void early__bounded(void **state)
 	cm_world_free(w);
 }
 
+/* The next hop back is not known, and a thread of the program serves just when
+ * their listener is there: it loses none.
+ */
+static void early__of_strangers(void **state)
+{
+	struct cm_world *w = cm_world_new();
+	struct sim_end *b = &w->sim->ends[SIM_B];
+	_Atomic uint64_t *mac_gen = &b->ports[0].neigh.mac_gen;
+	struct roost_cm_msg req;
+	uint64_t known;
+
+	w->policy = CM_LEAVE;
+	for (uint32_t i = 0; i < 3; i++) {
+		req = cm_forged_req(w, 1 + i, 0x1000 + i);
+		cm_forge_msg(w, SIM_A, &req);
+	}
+	sim_run_for(w->sim, SIM_MS);
+	known = atomic_exchange(mac_gen, 0);
+	cm_listen(w, ROOST_CM_PS_TCP, 10);
+	roost_cm_serve(w->cm[SIM_B], w->sim->now_ns);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(b->neigh_refs, 3);
+	atomic_store(mac_gen, known);
+	roost_dev_service_wake(b->dev);
+	sim_run_for(w->sim, SIM_MS);
+	assert_int_equal(cm_nb_passive(w), 3);
+	assert_int_equal(cm_counters(w, SIM_B).rx[ROOST_CM_REQ], 3);
+	cm_world_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +156,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(early__is_refused_in_the_end),
 		cmocka_unit_test(early__is_over),
 		cmocka_unit_test(early__bounded),
+		cmocka_unit_test(early__of_strangers),
 	};
 
 	return sim_main(argc, argv, "cm_early", tests,
