@@ -202,7 +202,7 @@ class ReadOfPoller(Row):
 
 
 class RareReadOfPoller(ReadOfPoller):
-    """The target's worker naps between READs, unless its program polls all
+    """The target's worker sleeps between READs, unless its program polls all
     the time, which no program does here."""
 
     name, title = "reads-rare", "the same, a READ each 0.2 ms : it never polls"
