@@ -362,6 +362,7 @@ unsigned int roostd_port_poll(struct roostd_port *port, uint64_t now_ns)
 	unsigned int moved;
 
 	port->now_ns = now_ns;
+	port->nb_attaches = 0;
 	lane->now_ns = now_ns;
 	roostd_port_resume(port);
 	if (port->facts.is_recovering)

@@ -93,6 +93,7 @@ struct roostd_port {
 	struct roost_sw_port shape; /* as frames show it */
 	uint32_t nb_clients;        /* sessions, attached or not */
 	uint32_t max_silent;        /* of these, not attached */
+	uint32_t nb_attaches;       /* since frames moved, of the first port */
 	/* Attached, of all ports of the daemon: see roostd_admit(). */
 	uint32_t max_attached;
 	uint32_t nb_attached;

@@ -17,6 +17,10 @@
 
 /* Requests of one client before others are served. */
 #define REQUESTS_MAX 8u
+/* Clients that attach before frames move again: for each, memory is made, and
+ * all threads stand still.
+ */
+#define ATTACHES_MAX 8u
 /* A client may ask so often, and has so many to spare after a rest. The next
  * one waits in its socket, which is left alone for a while.
  */
@@ -251,17 +255,24 @@ static void hold(struct roostd_port *port, const struct roostd_client *c)
 /* Memory takes time to make: the other threads go on meanwhile, so whether the
  * client may attach is asked before, and once more after that.
  */
-static void attach(struct roostd_port *port, struct roostd_client *c,
+static void attach(struct roostd_port *first, struct roostd_client *c,
 		   struct roost_share_packet *asked)
 {
 	struct roost_share_msg msg = {
 		.type = ROOST_SHARE_ATTACHED,
 		.tag = asked->msg.tag,
+		.status = -ENODEV,
 	};
 	char why[ROOSTD_REFUSAL_MAX] = "";
 	struct roostd_admission admission;
+	struct roostd_port *port;
 	int doorbell = -1;
 
+	if (asked->msg.attach.port >= first->nb_ports) {
+		refuse(c, &msg, "");
+		return;
+	}
+	port = &first[asked->msg.attach.port];
 	name(c, asked);
 	hold(port, c);
 	msg.status = admit(port, c, asked, &admission, why);
@@ -279,22 +290,6 @@ static void attach(struct roostd_port *port, struct roostd_client *c,
 	}
 	if (doorbell >= 0)
 		close(doorbell);
-}
-
-static void attach_to(struct roostd_port *first, struct roostd_client *c,
-		      struct roost_share_packet *asked)
-{
-	const uint32_t number = asked->msg.attach.port;
-	struct roost_share_msg msg = {
-		.type = ROOST_SHARE_ATTACHED,
-		.tag = asked->msg.tag,
-		.status = -ENODEV,
-	};
-
-	if (number < first->nb_ports)
-		attach(&first[number], c, asked);
-	else
-		refuse(c, &msg, "");
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -493,7 +488,7 @@ static void serve(struct roostd_port *port, struct roostd_client *c,
 	if (attached && requests[type].changes)
 		roostd_port_hold(port);
 	if (type == ROOST_SHARE_ATTACH && !attached)
-		attach_to(port->first, c, packet);
+		attach(port->first, c, packet);
 	else if (type == ROOST_SHARE_PORTS)
 		ports(port, c, &packet->msg);
 	else if (type != ROOST_SHARE_ATTACH && attached)
@@ -541,6 +536,9 @@ static void serve_session(struct roostd_port *port, struct roostd_client *c)
 {
 	struct roost_share_packet packet;
 
+	/* Its turn is in the next round. */
+	if (c->slot == ROOST_CLIENT_NONE && port->nb_attaches >= ATTACHES_MAX)
+		return;
 	for (unsigned int i = 0;
 	     i < REQUESTS_MAX && !c->gone && c->leaves_ns == 0 && !c->paused;
 	     i++) {
@@ -570,8 +568,10 @@ static void serve_session(struct roostd_port *port, struct roostd_client *c)
 		serve(port, c, &packet);
 		roost_share_packet_close(&packet);
 		/* The rest is for the thread that has it now. */
-		if (packet.msg.type == ROOST_SHARE_ATTACH)
+		if (packet.msg.type == ROOST_SHARE_ATTACH) {
+			port->nb_attaches++;
 			return;
+		}
 	}
 }
 

@@ -184,7 +184,7 @@ int c_receive(struct client *c)
 }
 
 /* Returns the status; what was granted is in packet. */
-static int ask_attach(struct client *c, const struct client *ticket_of)
+void c_send_attach(struct client *c, const struct client *ticket_of)
 {
 	struct roost_share_msg msg = {
 		.type = ROOST_SHARE_ATTACH,
@@ -199,11 +199,21 @@ static int ask_attach(struct client *c, const struct client *ticket_of)
 
 	if (len > 0)
 		memcpy(ticket, ticket_of->ticket, len);
-	c_connect(c);
 	assert_int_equal(roost_shm_memory_make(&client_shape, &c->ours), 0);
 	assert_int_equal(roost_share_send(c->socket, &msg, ticket, len,
 					  &c->ours.fd),
 			 0);
+}
+
+static int ask_attach(struct client *c, const struct client *ticket_of)
+{
+	/* It may be the same. */
+	static struct client before;
+
+	if (ticket_of)
+		before = *ticket_of;
+	c_connect(c);
+	c_send_attach(c, ticket_of ? &before : NULL);
 	pump();
 	assert_int_equal(c_receive(c), 0);
 	assert_int_equal(c->packet.msg.type, ROOST_SHARE_ATTACHED);

@@ -56,6 +56,8 @@ void restart(void);
 unsigned int pump(void);
 
 void c_connect(struct client *c);
+/* Ask to attach, and do not wait; see c_try_ticket(). */
+void c_send_attach(struct client *c, const struct client *ticket_of);
 /* Attach, and take what the daemon grants. */
 void c_attach(struct client *c);
 /* The same with the last ticket of a client; may be c itself, closed. Returns

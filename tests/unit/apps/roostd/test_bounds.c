@@ -95,6 +95,37 @@ static void bounds__silent_sessions_of_a_user(void **state)
 		c_close(&silent[i]);
 }
 
+/* Sessions are looked at, and frames do not move. */
+static void look_at_all(void)
+{
+	struct roostd_client *c;
+
+	LIST_FOREACH(c, &port.clients, all)
+		roostd_port_tagged(c);
+}
+
+/* Frames move between those who attach. */
+static void bounds__attaches_in_a_round(void **state)
+{
+	struct client many[16];
+
+	(void)state;
+	for (unsigned int i = 0; i < 16; i++) {
+		c_connect(&many[i]);
+		pump();
+	}
+	for (unsigned int i = 0; i < 16; i++)
+		c_send_attach(&many[i], NULL);
+	look_at_all();
+	look_at_all();
+	assert_int_equal(port.nb_attached, 8);
+	roostd_port_poll(&port, now_ns);
+	look_at_all();
+	assert_int_equal(port.nb_attached, 16);
+	for (unsigned int i = 0; i < 16; i++)
+		c_close(&many[i]);
+}
+
 /* Ask without waiting for answers; returns how many came. */
 static unsigned int flood_of(struct client *c, struct roost_share_msg msg,
 			     unsigned int nb)
@@ -295,6 +326,7 @@ int main(void)
 		TEST(bounds__silent_sessions_are_few),
 		cmocka_unit_test_setup_teardown(
 			bounds__silent_sessions_of_a_user, setup_nic, teardown),
+		TEST(bounds__attaches_in_a_round),
 		TEST(bounds__requests_are_bounded),
 		TEST(bounds__requests_have_weights),
 		TEST(bounds__receiver_that_hardly_reads),
