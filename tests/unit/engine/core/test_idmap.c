@@ -141,6 +141,8 @@ static void idmap_get__finds_what_is_there(void **state)
 	for (uint32_t id = 0; id < 1u << 24; id += 7)
 		if (id != id_a && id != id_b)
 			assert_null(roost_idmap_get(&map, id));
+	roost_idmap_set(&map, id_a, &b);
+	assert_ptr_equal(roost_idmap_get(&map, id_a), &b);
 	roost_idmap_del(&map, id_a);
 	assert_null(roost_idmap_get(&map, id_a));
 	assert_ptr_equal(roost_idmap_get(&map, id_b), &b);
