@@ -2,24 +2,11 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/*
- * Next hops: the neighbours that connections of a CM send to, each with a list
- * of these connections. Once a second they are compared with what they were, so
- * that the time this takes depends on the number of neighbours, and on the
- * connections of those that changed. All under the CM's lock.
- */
+/* Connections are listed by their next hop. */
 
 #include <stdlib.h>
 
 #include "cm/priv.h"
-
-struct roost_cm_hop {
-	struct roost_neigh *neigh; /* each connection has a reference */
-	uint64_t mac_gen;          /* when it was last compared */
-	LIST_HEAD(, roost_cm_conn) conns;
-	LIST_ENTRY(roost_cm_hop) link;
-	LIST_ENTRY(roost_cm_hop) bucket_link;
-};
 
 uint64_t roost_cm_mac_gen(const struct roost_cm_conn *conn)
 {
@@ -101,49 +88,4 @@ void roost_cm_hop_leave(struct roost_cm_conn *conn)
 	roost_dev_neigh_put(conn->cm->dev, conn->path.port_num, conn->neigh);
 	conn->neigh = NULL;
 	conn->mac_gen = 0;
-}
-
-/* Returns true once for each new MAC. */
-static bool is_elsewhere(struct roost_cm_conn *conn)
-{
-	const uint64_t before = conn->mac_gen, now = roost_cm_mac_gen(conn);
-
-	if (now == before || (before == 0 && !conn->passive))
-		return false;
-	conn->mac_gen = now;
-	/* A change of this port's MAC changes the generation, too. */
-	return before != 0 && before >> 16 != now >> 16;
-}
-
-/* Returns false if the hop may be gone. */
-static bool sweep_hop(struct roost_cm_hop *hop)
-{
-	struct roost_cm_event event = { .type = ROOST_CM_ADDR_CHANGE };
-	const uint64_t now = atomic_load_explicit(&hop->neigh->mac_gen,
-						  memory_order_acquire);
-	struct roost_cm_conn *conn;
-
-	if (now == hop->mac_gen)
-		return true;
-	LIST_FOREACH(conn, &hop->conns, hop_link) {
-		if (!conn->owned || !is_elsewhere(conn))
-			continue;
-		roost_cm_refresh_mac(conn);
-		if (!roost_cm_tell(conn, &event) || conn->hop != hop)
-			return false;
-	}
-	hop->mac_gen = now;
-	return true;
-}
-
-void roost_cm_sweep(struct roost_cm *cm)
-{
-	struct roost_cm_hop *hop = LIST_FIRST(&cm->hops);
-
-	/* After a removal, start again: connections visited before raise no
-	 * second event.
-	 */
-	while (hop)
-		hop = sweep_hop(hop) ? LIST_NEXT(hop, link)
-				     : LIST_FIRST(&cm->hops);
 }

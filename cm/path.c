@@ -352,6 +352,51 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 	return next_ns;
 }
 
+/* Returns true once for each new MAC. */
+static bool is_elsewhere(struct roost_cm_conn *conn)
+{
+	const uint64_t before = conn->mac_gen, now = roost_cm_mac_gen(conn);
+
+	if (now == before || (before == 0 && !conn->passive))
+		return false;
+	conn->mac_gen = now;
+	/* A change of this port's MAC changes the generation, too. */
+	return before != 0 && before >> 16 != now >> 16;
+}
+
+/* Returns false if the hop may be gone. */
+static bool sweep_hop(struct roost_cm_hop *hop)
+{
+	struct roost_cm_event event = { .type = ROOST_CM_ADDR_CHANGE };
+	const uint64_t now = atomic_load_explicit(&hop->neigh->mac_gen,
+						  memory_order_acquire);
+	struct roost_cm_conn *conn;
+
+	if (now == hop->mac_gen)
+		return true;
+	LIST_FOREACH(conn, &hop->conns, hop_link) {
+		if (!conn->owned || !is_elsewhere(conn))
+			continue;
+		roost_cm_refresh_mac(conn);
+		if (!roost_cm_tell(conn, &event) || conn->hop != hop)
+			return false;
+	}
+	hop->mac_gen = now;
+	return true;
+}
+
+void roost_cm_sweep(struct roost_cm *cm)
+{
+	struct roost_cm_hop *hop = LIST_FIRST(&cm->hops);
+
+	/* After a removal, start again: connections visited before raise no
+	 * second event.
+	 */
+	while (hop)
+		hop = sweep_hop(hop) ? LIST_NEXT(hop, link)
+				     : LIST_FIRST(&cm->hops);
+}
+
 /* ---- calls -------------------------------------------------------------- */
 
 /* Under the lock. *neigh: the next hop; NULL afterwards, if conn has it. now:

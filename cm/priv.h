@@ -188,6 +188,18 @@ struct roost_cm_conn {
 	LIST_ENTRY(roost_cm_conn) noted_link;
 };
 
+/* The neighbour that connections send to. Once a second it is compared with
+ * what it was, so that the time this takes depends on the number of neighbours,
+ * and on the connections of those that changed.
+ */
+struct roost_cm_hop {
+	struct roost_neigh *neigh; /* each connection has a reference */
+	uint64_t mac_gen;          /* when it was last compared */
+	LIST_HEAD(, roost_cm_conn) conns;
+	LIST_ENTRY(roost_cm_hop) link;
+	LIST_ENTRY(roost_cm_hop) bucket_link;
+};
+
 struct roost_cm_listener {
 	struct roost_cm *cm;
 	struct roost_cm_listen_param param;
@@ -383,10 +395,6 @@ void roost_cm_hop_join(struct roost_cm_conn *conn, struct roost_neigh *neigh);
 void roost_cm_hop_leave(struct roost_cm_conn *conn);
 /* Generation of the next hop's MAC; 0: not known. */
 uint64_t roost_cm_mac_gen(const struct roost_cm_conn *conn);
-/* Find connections whose next hop has another MAC, and raise ADDR_CHANGE.
- * Control thread.
- */
-void roost_cm_sweep(struct roost_cm *cm);
 
 /* ---- step.c: carry out -------------------------------------------------- */
 
@@ -534,6 +542,10 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm);
  * the delay to the next try if some still wait. Control thread.
  */
 uint64_t roost_cm_run_unsent(struct roost_cm *cm);
+/* Find connections whose next hop has another MAC, and raise ADDR_CHANGE.
+ * Control thread.
+ */
+void roost_cm_sweep(struct roost_cm *cm);
 void roost_cm_path_to_msg(const struct roost_cm_path *path,
 			  struct roost_cm_msg_path *to);
 /* Convert to the receiver's view: the sender's local end is this end's remote.
