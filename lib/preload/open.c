@@ -35,14 +35,16 @@ ROOST_PRELOAD_WRAP_OPEN(int, -1, __openat_2, dirfd, FOLLOW, flags,
 ROOST_PRELOAD_WRAP_OPEN(int, -1, __openat64_2, dirfd, FOLLOW, flags,
 			(int dirfd, const char *path, int flags),
 			(dirfd, path, flags))
-ROOST_PRELOAD_WRAP_OPEN(int, -1, creat, AT_FDCWD, , O_WRONLY,
+ROOST_PRELOAD_WRAP_OPEN(int, -1, creat, AT_FDCWD, , O_WRONLY | O_CREAT,
 			(const char *path, mode_t mode), (path, mode))
-ROOST_PRELOAD_WRAP_OPEN(int, -1, creat64, AT_FDCWD, , O_WRONLY,
+ROOST_PRELOAD_WRAP_OPEN(int, -1, creat64, AT_FDCWD, , O_WRONLY | O_CREAT,
 			(const char *path, mode_t mode), (path, mode))
 /* Does a stream of this mode write? As flags of open(2). */
 static int how(const char *mode)
 {
-	return mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;
+	if (mode[0] != 'r')
+		return O_RDWR | O_CREAT;
+	return strchr(mode, '+') ? O_RDWR : O_RDONLY;
 }
 
 ROOST_PRELOAD_WRAP_OPEN(FILE *, NULL, fopen, AT_FDCWD, , how(mode),
@@ -62,11 +64,11 @@ ROOST_PRELOAD_WRAP_OPEN(int, -1, truncate64, AT_FDCWD, , O_WRONLY,
 			(const char *path, off64_t len), (path, len))
 
 /* The child does both without calling a wrapper. */
-ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addopen, AT_FDCWD,
-		   FOLLOW,
-		   (posix_spawn_file_actions_t * actions, int fd,
-		    const char *path, int flags, mode_t mode),
-		   (actions, fd, path, flags, mode))
+ROOST_PRELOAD_WRAP_OPEN(int, errno, posix_spawn_file_actions_addopen, AT_FDCWD,
+			FOLLOW, flags,
+			(posix_spawn_file_actions_t * actions, int fd,
+			 const char *path, int flags, mode_t mode),
+			(actions, fd, path, flags, mode))
 ROOST_PRELOAD_WRAP(int, errno, posix_spawn_file_actions_addchdir_np, AT_FDCWD, ,
 		   (posix_spawn_file_actions_t * actions, const char *path),
 		   (actions, path))

@@ -266,22 +266,41 @@ const char *roost_preload_rewrite(int dirfd, const char *path,
 	return follow(path, to, picture.len + len);
 }
 
-bool roost_preload_refuses(const char *path,
-			   const struct roost_preload_path *to, int flags)
+static bool look(const char *path, struct stat *st)
 {
+	return syscall(SYS_newfstatat, AT_FDCWD, path, st, 0) == 0;
+}
+
+/* Is the path that of a new file in a folder that exists? */
+static bool is_new(struct roost_preload_path *to)
+{
+	char *slash = strrchr(to->buf, '/');
+	struct stat st;
+	bool found;
+
+	*slash = '\0';
+	found = look(to->buf, &st);
+	*slash = '/';
+	return found;
+}
+
+bool roost_preload_refuses(const char *path, struct roost_preload_path *to,
+			   int flags)
+{
+	const bool writes = (flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY;
 	const int error = errno;
 	struct stat st;
+	bool refuses;
 
 	/* The path may also be one that has left the picture again. */
-	if (path != to->buf || to->is_node ||
-	    roost_preload_hidden(path, strlen(path)) == 0 ||
-	    (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY)
+	if (path != to->buf || roost_preload_hidden(path, strlen(path)) == 0 ||
+	    (!writes && !(flags & O_CREAT)))
 		return false;
-	if (syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 &&
-	    S_ISREG(st.st_mode) && (st.st_mode & 0222) == 0) {
-		errno = EACCES;
-		return true;
-	}
-	errno = error;
-	return false;
+	if (look(path, &st))
+		refuses = writes && S_ISREG(st.st_mode) &&
+			  (st.st_mode & 0222) == 0;
+	else
+		refuses = flags & O_CREAT && is_new(to);
+	errno = refuses ? EACCES : error;
+	return refuses;
 }

@@ -59,10 +59,10 @@ const char *roost_preload_rewrite(int dirfd, const char *path,
 
 /* Does the file of the picture that path was rewritten to (else: false) refuse
  * to be opened with these flags? Files of sysfs that nobody has the permission
- * to write refuse root, too. Then errno is EACCES.
+ * to write refuse root, too, and nobody can make one. Then errno is EACCES.
  */
-bool roost_preload_refuses(const char *path,
-			   const struct roost_preload_path *to, int flags);
+bool roost_preload_refuses(const char *path, struct roost_preload_path *to,
+			   int flags);
 
 /* The bytes at the start of path that the program does not know: the length of
  * the picture's path if path, of len bytes, is in a tree there; 0 otherwise.

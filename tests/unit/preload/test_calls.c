@@ -67,6 +67,35 @@ static void open__reads_the_picture(void **state)
 	check_none(openat(AT_FDCWD, NONE, flags_of_open));
 }
 
+/* Nobody can make a file there. */
+static void check_nothing_new(void)
+{
+	static const char *const paths[] = { CLASS "/new", DEVICE "/new",
+					     "/dev/infiniband/new" };
+	posix_spawn_file_actions_t actions;
+	struct stat st;
+
+	posix_spawn_file_actions_init(&actions);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		errno = 0;
+		assert_int_equal(open(paths[i], O_RDONLY | O_CREAT, 0600), -1);
+		assert_int_equal(errno, EACCES);
+		assert_int_equal(creat(paths[i], 0600), -1);
+		assert_null(fopen(paths[i], "a"));
+		assert_int_equal(errno, EACCES);
+		assert_null(fopen(paths[i], "r+"));
+		assert_int_equal(errno, ENOENT);
+		assert_int_equal(posix_spawn_file_actions_addopen(
+					 &actions, 1, paths[i],
+					 O_WRONLY | O_CREAT, 0600),
+				 EACCES);
+		assert_int_equal(stat(paths[i], &st), -1);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	check_text(open(TYPE, O_RDONLY | O_CREAT, 0600));
+	close(open(NODE, O_RDWR | O_CREAT, 0600));
+}
+
 /* As sysfs does, which root may not write, either. */
 static void open__refuses_to_write(void **state)
 {
@@ -97,6 +126,7 @@ static void open__refuses_to_write(void **state)
 		check_text(opens[i](TYPE, O_RDONLY));
 		assert_int_equal(opens[i](TYPE, O_RDWR), -1);
 	}
+	check_nothing_new();
 	assert_int_equal(truncate(TYPE, 0), -1);
 	assert_int_equal(truncate64(TYPE, 0), -1);
 	assert_int_equal(errno, EACCES);
