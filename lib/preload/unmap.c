@@ -11,12 +11,14 @@
  * be is the bare system call.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "lib/preload/lost.h"
@@ -31,6 +33,11 @@
 #define MADV_DONTNEED_LOCKED 24
 #endif
 
+/* Headers may be older than the C library. */
+ssize_t process_madvise(int pidfd, const struct iovec *parts, size_t nb,
+			int advice, unsigned int flags);
+void *__sbrk(intptr_t increment);
+
 typedef void note_fn(uintptr_t begin, size_t len_bytes);
 
 static _Atomic uintptr_t *_Atomic bounds; /* NULL: nothing was registered */
@@ -41,6 +48,8 @@ ROOST_PRELOAD_REAL(mmap);
 ROOST_PRELOAD_REAL(mmap64);
 ROOST_PRELOAD_REAL(mremap);
 ROOST_PRELOAD_REAL(madvise);
+ROOST_PRELOAD_REAL(process_madvise);
+ROOST_PRELOAD_REAL(remap_file_pages);
 ROOST_PRELOAD_REAL(brk);
 ROOST_PRELOAD_REAL(sbrk);
 ROOST_PRELOAD_REAL(shmat);
@@ -206,6 +215,41 @@ ROOST_PRELOAD_EXPORT int madvise(void *addr, size_t len, int advice)
 			      : (int)syscall(SYS_madvise, addr, len, advice);
 }
 
+static ssize_t advise(int pidfd, const struct iovec *parts, size_t nb,
+		      int advice, unsigned int flags)
+{
+	return EARLY(process_madvise)
+		       ? EARLY(process_madvise)(pidfd, parts, nb, advice, flags)
+		       : syscall(SYS_process_madvise, pidfd, parts, nb, advice,
+				 flags);
+}
+
+/* The kernel takes such advice of a process about itself alone, from 6.13 on:
+ * whether it does, it says of no parts at all.
+ */
+ROOST_PRELOAD_EXPORT ssize_t process_madvise(int pidfd,
+					     const struct iovec *parts,
+					     size_t nb, int advice,
+					     unsigned int flags)
+{
+	const int error = errno;
+
+	if (atomic_load_explicit(&bounds, memory_order_relaxed) &&
+	    advise(pidfd, parts, 0, advice, flags) == 0)
+		for (size_t i = 0; i < nb && nb <= IOV_MAX; i++)
+			advised(parts[i].iov_base, parts[i].iov_len, advice);
+	errno = error;
+	return advise(pidfd, parts, nb, advice, flags);
+}
+
+/* Other pages of the same file. */
+ROOST_PRELOAD_EXPORT int remap_file_pages(void *addr, size_t len, int prot,
+					  size_t page, int flags)
+{
+	ends(addr, len);
+	return LATER(remap_file_pages)(addr, len, prot, page, flags);
+}
+
 /* ---- the heap ------------------------------------------------------------
  */
 
@@ -234,6 +278,11 @@ ROOST_PRELOAD_EXPORT void *sbrk(intptr_t increment)
 		heap_ends(end + (uintptr_t)increment, end);
 	}
 	return LATER(sbrk)(increment);
+}
+
+ROOST_PRELOAD_EXPORT void *__sbrk(intptr_t increment)
+{
+	return sbrk(increment);
 }
 
 /* ---- System V shared memory ----------------------------------------------

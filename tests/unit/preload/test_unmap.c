@@ -7,10 +7,13 @@
  */
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +211,50 @@ static void unmap__madvise(void **state)
 	}
 }
 
+static void unmap__process_madvise(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *p = map();
+	struct roost_mr *mr = reg(f, p, 0);
+	const struct iovec parts[] = { { p + PAGE, PAGE },
+				       { p + 2 * PAGE, 2 * PAGE } };
+	const pid_t other = fork();
+	int pidfd;
+
+	if (other == 0)
+		pause();
+	/* Of another process, which may not be. */
+	pidfd = (int)syscall(SYS_pidfd_open, other, 0);
+	assert_int_equal(process_madvise(pidfd, parts, 2, MADV_DONTNEED, 0),
+			 -1);
+	assert_false(is_dead(f, mr, 1));
+	close(pidfd);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	assert_int_equal(process_madvise(pidfd, parts, 2, MADV_COLD, 0),
+			 3 * PAGE);
+	assert_false(is_dead(f, mr, 1));
+	/* Not before Linux 6.13. */
+	if (process_madvise(pidfd, parts, 2, MADV_DONTNEED, 0) < 0)
+		expect_dead(f, mr, 0, 0);
+	else
+		expect_dead(f, mr, 1, 3);
+	close(pidfd);
+	munmap(p, PAGES * PAGE);
+}
+
+static void unmap__remap_file_pages(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *p = map_file(MAP_SHARED);
+	struct roost_mr *mr = reg(f, p, 0);
+
+	assert_int_equal(remap_file_pages(p + PAGE, PAGE, 0, 5, 0), 0);
+	expect_dead(f, mr, 1, 1);
+	munmap(p, PAGES * PAGE);
+}
+
 static void unmap__heap(void **state)
 {
 	struct fixture *f = *state;
@@ -323,6 +370,8 @@ int main(void)
 		cmocka_unit_test(unmap__on_demand),
 		cmocka_unit_test(unmap__mremap),
 		cmocka_unit_test(unmap__madvise),
+		cmocka_unit_test(unmap__process_madvise),
+		cmocka_unit_test(unmap__remap_file_pages),
 		cmocka_unit_test(unmap__heap),
 		cmocka_unit_test(unmap__segments),
 		cmocka_unit_test(unmap__in_a_child),
