@@ -508,9 +508,8 @@ uint32_t roost_switch_send(struct roost_switch *lane, uint64_t now_ns,
 		roost_fair_pop(&lane->fair);
 	}
 	lane->waits = kept && nb < budget;
-	if (step) {
-		roost_step_end(step, lane->waits);
-		lane->waits = step->waits;
-	}
+	if (step)
+		lane->waits |= roost_step_end(step, lane->waits,
+					      !TAILQ_EMPTY(&lane->fair.active));
 	return nb;
 }

@@ -26,7 +26,8 @@
 #define NS_PER_BYTE 8u     /* 1 Gb/s */
 #define STEP_NS 10000u     /* one turn of the daemon's loop */
 #define QUEUE_BYTES 12500u /* what a queue of the port holds: 100 us */
-#define QUEUE_FRAMES 512u
+#define QUEUE_BYTES_MAX 500000u
+#define QUEUE_FRAMES 8192u
 #define BURST 32u     /* frames of a client in one turn */
 #define RING_LEN 512u /* of a client that reads */
 #define LANES 3u
@@ -73,6 +74,8 @@ struct shaped {
 	uint32_t nb_lanes;
 	uint32_t next_queue;
 	bool is_stuck; /* the last lane: its thread has no processor */
+	bool is_apart; /* the first client has the first lane alone */
+	uint32_t queue_bytes;
 	struct sender *senders;
 	uint32_t nb;
 	uint64_t now_ns;
@@ -104,7 +107,7 @@ static bool send_kept(void *arg, void *handle)
 	struct queue *q = arg;
 	struct kept *kept = handle;
 
-	if (q->bytes >= QUEUE_BYTES || q->nb == QUEUE_FRAMES)
+	if (q->bytes >= q->s->queue_bytes || q->nb == QUEUE_FRAMES)
 		return false;
 	q->bytes += kept->len_bytes;
 	q->v[(q->first + q->nb++) % QUEUE_FRAMES] = kept;
@@ -229,14 +232,19 @@ static void add(struct shaped *s, struct sender *sender,
 	sender->inbound = own_copy(&m);
 }
 
-static void begin(struct shaped *s, struct sender *senders, uint32_t nb,
-		  uint32_t nb_lanes)
+static struct roost_switch *lane_of(const struct shaped *s, uint32_t i)
 {
-	*s = (struct shaped){
-		.senders = senders,
-		.nb = nb,
-		.nb_lanes = nb_lanes,
-	};
+	if (!s->is_apart)
+		return s->lanes[i % s->nb_lanes];
+	return s->lanes[i == 0 ? 0 : 1 + i % (s->nb_lanes - 1)];
+}
+
+static void begin_with(struct shaped *s, struct sender *senders, uint32_t nb,
+		       uint32_t nb_lanes)
+{
+	s->senders = senders;
+	s->nb = nb;
+	s->nb_lanes = nb_lanes;
 	world_init(&s->w);
 	for (uint32_t i = 0; i < LANES; i++)
 		s->queues[i].s = s;
@@ -249,7 +257,15 @@ static void begin(struct shaped *s, struct sender *senders, uint32_t nb,
 						       &s->lanes[i]),
 				 0);
 	for (uint32_t i = 0; i < nb; i++)
-		add(s, &senders[i], s->lanes[i % nb_lanes]);
+		add(s, &senders[i], lane_of(s, i));
+}
+
+static void begin(struct shaped *s, struct sender *senders, uint32_t nb,
+		  uint32_t nb_lanes)
+{
+	memset(s, 0, sizeof(*s));
+	s->queue_bytes = QUEUE_BYTES;
+	begin_with(s, senders, nb, nb_lanes);
 }
 
 static void end(struct shaped *s)
@@ -320,7 +336,8 @@ static double jain(const struct sender *senders, uint32_t nb)
 
 /* ---- tests --------------------------------------------------------------- */
 
-static void share_of_eight(uint32_t nb_lanes)
+static void share_of_eight(uint32_t nb_lanes, bool is_apart,
+			   uint32_t queue_bytes)
 {
 	struct sender alone = { .weight = 1, .payload_bytes = 1024 };
 	struct sender eight[] = {
@@ -333,7 +350,7 @@ static void share_of_eight(uint32_t nb_lanes)
 		{ .weight = 4, .payload_bytes = 2048 },
 		{ .weight = 8, .payload_bytes = 4096 },
 	};
-	struct shaped s;
+	static struct shaped s;
 	uint64_t one;
 	double index;
 
@@ -341,7 +358,10 @@ static void share_of_eight(uint32_t nb_lanes)
 	run(&s, SECOND);
 	one = s.wire_bytes;
 	end(&s);
-	begin(&s, eight, 8, nb_lanes);
+	memset(&s, 0, sizeof(s));
+	s.is_apart = is_apart;
+	s.queue_bytes = queue_bytes;
+	begin_with(&s, eight, 8, nb_lanes);
 	run(&s, SECOND);
 	index = jain(eight, 8);
 	print_message("Jain's index %.4f, sum / one alone %.3f\n", index,
@@ -362,14 +382,19 @@ static void share_of_eight(uint32_t nb_lanes)
 static void eight__of_one_busy_port(void **state)
 {
 	(void)state;
-	share_of_eight(1);
+	share_of_eight(1, false, QUEUE_BYTES);
 }
 
-/* Clients of all lanes share the port as those of one. */
+/* Clients of all lanes share the port as those of one, whichever they have, and
+ * whatever the port's queues hold.
+ */
 static void eight__of_a_port_with_lanes(void **state)
 {
 	(void)state;
-	share_of_eight(LANES);
+	share_of_eight(LANES, false, QUEUE_BYTES);
+	share_of_eight(LANES, true, QUEUE_BYTES);
+	share_of_eight(LANES, false, QUEUE_BYTES_MAX);
+	share_of_eight(LANES, true, QUEUE_BYTES_MAX);
 }
 
 /* The thread of a lane stands still, and goes on: the others have the port

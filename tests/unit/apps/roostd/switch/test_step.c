@@ -28,15 +28,19 @@ static int setup(void **state)
 	return 0;
 }
 
+static bool is_held; /* who had the last pass */
+
 /* A pass of as many rounds as it may, most at the most. Returns how many. */
-static uint32_t pass(uint32_t lane, uint32_t most, bool waits, uint64_t now_ns)
+static uint32_t pass(uint32_t lane, uint32_t most, bool is_refused,
+		     uint64_t now_ns)
 {
 	uint32_t nb = 0;
 
 	roost_step_begin(&lanes[lane]);
 	while (nb < most && roost_step_next(&lanes[lane], now_ns))
 		nb++;
-	roost_step_end(&lanes[lane], waits);
+	is_held = roost_step_end(&lanes[lane], is_refused,
+				 is_refused || nb < most);
 	return nb;
 }
 
@@ -46,13 +50,15 @@ static void wait__for_who_is_behind(void **state)
 	assert_int_equal(pass(0, 1, true, 0), 1);
 	assert_int_equal(pass(1, 100, false, 0), ROOST_STEP_AHEAD);
 	/* The other lane has kept it waiting, not the port. */
-	assert_true(lanes[1].waits);
-	assert_int_equal(pass(1, 100, true, 0), 0);
+	assert_true(is_held);
+	assert_int_equal(pass(1, 100, false, 0), 0);
 	/* As many as the other one. */
 	assert_int_equal(pass(0, 3, true, 0), 3);
-	assert_int_equal(pass(1, 100, true, 0), 3);
-	/* Who is behind does not wait. */
-	assert_int_equal(pass(0, 5, true, 0), 5);
+	assert_int_equal(pass(1, 100, false, 0), 3);
+	/* Who is behind does not wait, also not for who waited for it. */
+	assert_int_equal(pass(0, 50, true, 0), 50);
+	/* That one has lost nothing. */
+	assert_int_equal(pass(1, 100, false, 0), 50);
 }
 
 static void wait__not_for_who_sends_all(void **state)
@@ -76,7 +82,7 @@ static void wait__not_for_who_stands_still(void **state)
 	 * behind.
 	 */
 	assert_int_equal(pass(0, 1, true, 6 * MS), 1);
-	assert_int_equal(lanes[0].round + ROOST_STEP_AHEAD, lanes[1].round);
+	assert_int_equal(lanes[0].round + ROOST_STEP_BEHIND, lanes[1].round);
 	assert_int_equal(pass(1, 100, true, 6 * MS), 0);
 }
 
