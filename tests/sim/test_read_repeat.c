@@ -182,6 +182,76 @@ static void post_one(struct sim *sim, struct sim_qp *a, struct sim_qp *b)
 	}
 }
 
+/* From B, whose frames A believes in: ext are the bytes behind its BTH. */
+static void forge(struct sim_qp *a, uint8_t opcode, uint32_t psn,
+		  const void *ext, size_t len_bytes)
+{
+	const struct roost_bth bth = {
+		.opcode = opcode,
+		.migreq = true,
+		.selective = true,
+		.pkey = 0xffff,
+		.dest_qpn = a->qpn,
+		.psn = roost_psn(psn),
+	};
+
+	sim_forge(a, &bth, ext, len_bytes);
+}
+
+static void forge_response(struct sim_qp *a, uint8_t opcode, uint32_t psn)
+{
+	uint8_t ext[ROOST_AETH_LEN + MTU_BYTES] = { 0 };
+	size_t len = sizeof(ext);
+
+	if (opcode == ROOST_OPCODE_RC_READ_RESP_MIDDLE)
+		len = MTU_BYTES;
+	else
+		roost_aeth_put(ext, ROOST_AETH_ACK | ROOST_AETH_CREDIT_INVALID,
+			       1);
+	forge(a, opcode, psn, ext, len);
+}
+
+/* B has not said that it has the READ, but what is behind: the READ is sent
+ * again. Its answer began meanwhile, so that A asks for the rest, and gets
+ * another answer, which begins there.
+ */
+static void read_repeat__of_a_request_that_was_late(void **state)
+{
+	const uint8_t behind_it[4] = { 0x78 };
+	struct sim_qp *a, *b;
+	const struct sim_sent *sent;
+	uint32_t first_psn;
+	struct sim *sim;
+
+	(void)state;
+	sim_set_selective(true, true);
+	sim = sim_new();
+	sim_pair(sim, NULL, &a, &b);
+	a->no_data_check = true;
+	sim_do_op(a, ROOST_WR_WRITE, 8);
+	sim_run(sim);
+	sim->link.faults[SIM_A].carrier_off = true;
+	first_psn = a->sq_psn + 1;
+	sim_do_op(a, ROOST_WR_READ, 4 * MTU_BYTES);
+	for (int i = 0; i < 4; i++)
+		sim_do_op(a, ROOST_WR_WRITE, 8);
+	sim_turn(sim);
+	forge(a, ROOST_OPCODE_REPORT, first_psn, behind_it, sizeof(behind_it));
+	forge_response(a, ROOST_OPCODE_RC_READ_RESP_FIRST, first_psn);
+	sim_turn(sim);
+	sent = &sim->link.log[SIM_A][sim->link.nb_log[SIM_A] - 1];
+	assert_int_equal(sent->opcode, ROOST_OPCODE_RC_READ_REQ);
+	assert_int_equal(sent->psn.v, (first_psn + 1) & ROOST_PSN_MASK);
+	forge_response(a, ROOST_OPCODE_RC_READ_RESP_FIRST, first_psn + 1);
+	sim_turn(sim);
+	forge_response(a, ROOST_OPCODE_RC_READ_RESP_MIDDLE, first_psn + 2);
+	forge_response(a, ROOST_OPCODE_RC_READ_RESP_LAST, first_psn + 3);
+	sim_turn(sim);
+	sim_expect_send(a, 1, ROOST_WC_SUCCESS);
+	assert_int_equal(roost_qp_state(a->qp), ROOST_QPS_RTS);
+	sim_free(sim);
+}
+
 static void read_repeat__any_link(void **state)
 {
 	for (int round = 0; round < 60; round++) {
@@ -214,6 +284,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(read_repeat__an_atomic_alone),
 	cmocka_unit_test(read_repeat__nothing_is_early),
 	cmocka_unit_test(read_repeat__ends_in_the_midst),
+	cmocka_unit_test(read_repeat__of_a_request_that_was_late),
 	cmocka_unit_test(read_repeat__any_link),
 };
 

@@ -503,11 +503,15 @@ static bool send_at(struct roost_worker *w, struct roost_qp *qp,
 		roost_worker_want_send(w, qp);
 		return false;
 	}
-	/* The part of its answer that has come is not asked for again. */
+	/* The part of its answer that has come is not asked for again; the
+	 * answer to the rest has its own first packet.
+	 */
 	if (roost_req_is_rd_atomic(wqe) && score == qp->score) {
 		*psn = roost_req_read_part(wqe, *psn);
-		if (roost_psn_diff(*psn, qp->req.oldest_unacked_psn) < 0)
+		if (roost_psn_diff(*psn, qp->req.oldest_unacked_psn) < 0) {
 			*psn = qp->req.oldest_unacked_psn;
+			qp->req.pieced = true;
+		}
 	}
 	cut_piece(qp, wqe, *psn, &piece);
 	if (score != qp->score)
