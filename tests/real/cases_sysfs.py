@@ -284,6 +284,19 @@ def mount_world(room):
        "^/dev/.*pts/[0-9]")
 
 
+def paths(room):
+    """The preloaded library shows what the kernel does in that namespace."""
+    words = ["/usr/bin/python3", os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "sysfs_paths.py")]
+    seen = [behind(room, kind, kind, *words) for kind in ("link", "mount")]
+    ok(seen[0])
+    shown, mounted = (one.out().splitlines() for one in seen)
+    other = [pair for pair in zip(shown, mounted) if pair[0] != pair[1]]
+    if other or len(shown) != len(mounted):
+        raise Failure(f"{len(other)} other lines, as {other[:1]}")
+    room.note(f"{len(shown)} paths, the same with both")
+
+
 def mount_user(room):
     """An ordinary user: no capability, and the files are the user's."""
     if os.geteuid() != 0:
@@ -574,6 +587,7 @@ CASES += [
     Case("sysfs-service-keeps", service_keeps),
     Case("sysfs-static", static),
     Case("sysfs-mount-world", mount_world),
+    Case("sysfs-paths", paths),
     Case("sysfs-mount-user", mount_user),
     Case("sysfs-mount-refused", mount_refused),
     Case("sysfs-mount-leaves-nothing", mount_leaves_nothing),
