@@ -172,6 +172,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 		free(d);
 		return ret;
 	}
+	roost_arena_init(&d->arena);
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->mcast_lock, NULL);
 	pthread_mutex_init(&d->flow_lock, NULL);
@@ -187,6 +188,7 @@ int roost_dev_make(const struct roost_dev_conf *conf,
 void roost_dev_free(struct roost_dev *dev)
 {
 	fini_tables(dev);
+	roost_arena_fini(&dev->arena);
 	pthread_mutex_destroy(&dev->mcast_lock);
 	pthread_mutex_destroy(&dev->flow_lock);
 	pthread_mutex_destroy(&dev->users_lock);

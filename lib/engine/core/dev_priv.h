@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "lib/engine/core/arena.h"
 #include "lib/engine/core/dev.h"
 #include "lib/engine/core/flow.h"
 #include "lib/engine/core/idmap.h"
@@ -85,13 +86,14 @@ struct roost_dev {
 	struct roost_port ports[ROOST_DEV_PORTS_MAX];
 	unsigned int nb_workers;
 	struct roost_worker *workers[ROOST_DEV_WORKERS_MAX];
-	bool shares_addrs;       /* see struct roost_dev_conf */
-	bool selective_repeat;   /* the same */
-	struct roost_idmap qps;  /* by QPN */
-	struct roost_idmap mrs;  /* by key */
-	struct roost_idmap mws;  /* by the upper 24 bits of the key */
-	struct roost_idmap srqs; /* XRC SRQs, by number */
-	struct roost_idmap wqs;  /* receive WQs; peers never name one */
+	bool shares_addrs;        /* see struct roost_dev_conf */
+	bool selective_repeat;    /* the same */
+	struct roost_arena arena; /* QPs and their queues */
+	struct roost_idmap qps;   /* by QPN */
+	struct roost_idmap mrs;   /* by key */
+	struct roost_idmap mws;   /* by the upper 24 bits of the key */
+	struct roost_idmap srqs;  /* XRC SRQs, by number */
+	struct roost_idmap wqs;   /* receive WQs; peers never name one */
 	/* Multicast groups by port and address (mcast_priv.h). Writer: under
 	 * mcast_lock.
 	 */

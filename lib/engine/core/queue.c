@@ -7,17 +7,22 @@
  */
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
+#include "lib/engine/core/arena.h"
 #include "lib/engine/core/cq_priv.h"
 #include <roost/qp.h>
 #include "lib/engine/core/queue.h"
 
-int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
-		       struct roost_cq *cq)
+static size_t slots_bytes(const struct roost_queue *q)
+{
+	return ((size_t)q->mask + 1) * q->stride_bytes;
+}
+
+int roost_queue_create(struct roost_queue *q, struct roost_arena *arena,
+		       uint32_t slots, size_t slot_bytes, struct roost_cq *cq)
 {
 	*q = (struct roost_queue){
 		.mask = slots - 1,
@@ -26,15 +31,13 @@ int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
 		.lock = ROOST_SPIN_INIT,
 		.newest = cq != NULL ? roost_cq_no_entry(cq) : 0,
 	};
-	q->slots = aligned_alloc(64,
-				 RTE_ALIGN_CEIL((size_t)slots * q->stride_bytes,
-						64u));
+	q->slots = roost_arena_alloc(arena, slots_bytes(q));
 	return !q->slots ? -ENOMEM : 0;
 }
 
-void roost_queue_destroy(struct roost_queue *q)
+void roost_queue_destroy(struct roost_queue *q, struct roost_arena *arena)
 {
-	free(q->slots);
+	roost_arena_free(arena, q->slots, slots_bytes(q));
 	q->slots = NULL;
 }
 

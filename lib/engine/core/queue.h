@@ -23,6 +23,7 @@
 #include "lib/engine/core/spin.h"
 #include <roost/types.h>
 
+struct roost_arena;
 struct roost_cq;
 
 struct roost_queue {
@@ -86,10 +87,10 @@ static inline _Atomic uint32_t *roost_queue_place(const struct roost_queue *q,
 	return (_Atomic uint32_t *)roost_queue_at(q, index);
 }
 
-/* slots: a power of two; cq may be NULL. Returns 0, -ENOMEM. */
-int roost_queue_create(struct roost_queue *q, uint32_t slots, size_t slot_bytes,
-		       struct roost_cq *cq);
-void roost_queue_destroy(struct roost_queue *q);
+/* slots: a power of two; arena and cq may be NULL. Returns 0, -ENOMEM. */
+int roost_queue_create(struct roost_queue *q, struct roost_arena *arena,
+		       uint32_t slots, size_t slot_bytes, struct roost_cq *cq);
+void roost_queue_destroy(struct roost_queue *q, struct roost_arena *arena);
 /* Forget all posted requests; their completions have left the CQ already.
  * Holder of the turn.
  */

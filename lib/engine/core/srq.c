@@ -125,7 +125,7 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		.shared = dev->nb_workers > 1,
 		.take_lock = ROOST_SPIN_INIT,
 	};
-	if (roost_queue_create(&s->queue, s->max_wr,
+	if (roost_queue_create(&s->queue, NULL, s->max_wr,
 			       roost_recv_wqe_bytes(s->max_sge), NULL) != 0) {
 		free(s);
 		return -ENOMEM;
@@ -136,7 +136,7 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 		/* Its packets may come from here on. */
 		if (roost_idmap_add(&dev->srqs, s, &s->num) != 0) {
 			leave_cq(s);
-			roost_queue_destroy(&s->queue);
+			roost_queue_destroy(&s->queue, NULL);
 			free(s);
 			return -ENOMEM;
 		}
@@ -204,7 +204,7 @@ int roost_srq_destroy(struct roost_srq *srq, uint64_t *async_acked)
 	if (srq->xrcd)
 		atomic_fetch_sub(&srq->xrcd->refs, 1);
 	atomic_fetch_sub(&srq->pd->refs, 1);
-	roost_queue_destroy(&srq->queue);
+	roost_queue_destroy(&srq->queue, NULL);
 	free(srq);
 	return 0;
 }
@@ -260,7 +260,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 	if (max_wr == 0 || max_wr > roost_dev_limits(dev)->max_qp_wr)
 		return -EINVAL;
 	slots = rte_align32pow2(max_wr);
-	ret = roost_queue_create(&next, slots,
+	ret = roost_queue_create(&next, NULL, slots,
 				 roost_recv_wqe_bytes(srq->max_sge), NULL);
 	if (ret)
 		return ret;
@@ -270,6 +270,7 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 		ret = -EINVAL;
 	} else {
 		uint8_t *old = q->slots;
+		const uint32_t old_mask = q->mask;
 
 		for (uint32_t i = atomic_load(&q->tail);
 		     i != atomic_load(&q->head); i++)
@@ -279,10 +280,11 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 		q->mask = next.mask;
 		srq->max_wr = slots;
 		next.slots = old;
+		next.mask = old_mask;
 		atomic_store(&srq->limit, limit_then);
 	}
 	let_go_all(srq);
-	roost_queue_destroy(&next);
+	roost_queue_destroy(&next, NULL);
 	return ret;
 }
 

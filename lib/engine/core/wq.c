@@ -71,10 +71,10 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 		.store_flags = init->store_flags,
 		.user = { .wq = q },
 	};
-	if (roost_queue_create(&q->queue, q->max_wr,
+	if (roost_queue_create(&q->queue, NULL, q->max_wr,
 			       roost_recv_wqe_bytes(q->max_sge), q->cq) != 0 ||
 	    roost_idmap_add(&dev->wqs, q, &q->num) != 0) {
-		roost_queue_destroy(&q->queue);
+		roost_queue_destroy(&q->queue, NULL);
 		free(q);
 		return -ENOMEM;
 	}
@@ -117,7 +117,7 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 		*async_acked = acked;
 	roost_idmap_del(&dev->wqs, wq->num);
 	atomic_fetch_sub(&wq->pd->refs, 1);
-	roost_queue_destroy(&wq->queue);
+	roost_queue_destroy(&wq->queue, NULL);
 	free(wq);
 	return 0;
 }

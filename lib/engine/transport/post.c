@@ -10,6 +10,7 @@
 #include <rte_common.h>
 
 #include "lib/engine/core/ah_priv.h"
+#include "lib/engine/core/ahead.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/sched.h"
@@ -41,6 +42,11 @@
 
 void roost_qp_send_begin(struct roost_qp *qp)
 {
+	/* Before the lock, which waits for its own line and lets nothing
+	 * overtake it.
+	 */
+	if (roost_ahead_pays(qp->worker))
+		roost_ahead_qp(qp, ROOST_LINES_SEND);
 	roost_queue_begin(&qp->sq);
 }
 

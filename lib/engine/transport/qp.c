@@ -40,17 +40,16 @@ static int create_queues(struct roost_qp *qp)
 							    struct roost_sge) +
 					qp->max_tso_header_bytes,
 				8u));
-	qp->spill = aligned_alloc(
-		64, RTE_ALIGN_CEIL((size_t)sends * qp->spill_bytes, 64u));
+	qp->spill = roost_arena_alloc(&qp->dev->arena,
+				      (size_t)sends * qp->spill_bytes);
 	if (!qp->spill)
 		return -ENOMEM;
-	ret = roost_queue_create(&qp->sq, sends, sizeof(struct roost_send_wqe),
-				 qp->send_cq);
+	ret = roost_queue_create(&qp->sq, &qp->dev->arena, sends,
+				 sizeof(struct roost_send_wqe), qp->send_cq);
 	if (ret == 0)
-		ret = roost_queue_create(&qp->rq, RTE_MAX(cap->max_recv_wr, 1u),
-					 roost_recv_wqe_bytes(
-						 cap->max_recv_sge),
-					 qp->recv_cq);
+		ret = roost_queue_create(
+			&qp->rq, &qp->dev->arena, RTE_MAX(cap->max_recv_wr, 1u),
+			roost_recv_wqe_bytes(cap->max_recv_sge), qp->recv_cq);
 	if (ret != 0 || (!qp->srq && qp->type != ROOST_QPT_XRC_TGT))
 		return ret;
 	/* The copy has room for a WQE of any SRQ that the QP may take from. */
@@ -73,14 +72,18 @@ static int create_hash(struct roost_qp *qp, const struct roost_qp_init *init)
 
 static void free_memory(struct roost_qp *qp)
 {
+	struct roost_arena *arena = &qp->dev->arena;
+
 	if (qp->ind_table)
 		free(qp->hash);
 	free(qp->resp.rd_atomics);
 	free(qp->recv_copy);
-	free(qp->spill);
-	roost_queue_destroy(&qp->rq);
-	roost_queue_destroy(&qp->sq);
-	free(qp);
+	roost_arena_free(arena, qp->spill,
+			 RTE_MAX(qp->cap.max_send_wr, 1u) *
+				 (size_t)qp->spill_bytes);
+	roost_queue_destroy(&qp->rq, arena);
+	roost_queue_destroy(&qp->sq, arena);
+	roost_arena_free(arena, qp, sizeof(*qp));
 }
 
 /* Round the requested capacities up to the sizes that the queues have anyway.
@@ -255,7 +258,7 @@ static void leave_worker(struct roost_qp *qp)
 static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 				 const struct roost_qp_init *init)
 {
-	struct roost_qp *q = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*q), 64u));
+	struct roost_qp *q = roost_arena_alloc(&dev->arena, sizeof(*q));
 
 	if (!q)
 		return NULL;

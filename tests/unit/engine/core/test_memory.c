@@ -22,9 +22,11 @@ static size_t allocated_bytes;
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_aligned_alloc(size_t align, size_t bytes);
+void *__real_roost_arena_alloc(struct roost_arena *arena, size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_aligned_alloc(size_t align, size_t bytes);
+void *__wrap_roost_arena_alloc(struct roost_arena *arena, size_t bytes);
 
 void *__wrap_malloc(size_t bytes)
 {
@@ -44,9 +46,24 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes)
 	return __real_aligned_alloc(align, bytes);
 }
 
+/* In cache lines, an odd number of them. */
+static size_t piece_bytes(size_t bytes)
+{
+	return ((bytes + 63) / 64 | 1) * 64;
+}
+
+void *__wrap_roost_arena_alloc(struct roost_arena *arena, size_t bytes)
+{
+	size_t before_bytes = allocated_bytes;
+	void *piece = __real_roost_arena_alloc(arena, bytes);
+
+	allocated_bytes = before_bytes + piece_bytes(bytes);
+	return piece;
+}
+
 static size_t queue_bytes(const struct roost_queue *q)
 {
-	return (size_t)(q->mask + 1) * q->stride_bytes;
+	return piece_bytes((size_t)(q->mask + 1) * q->stride_bytes);
 }
 
 /* One that is connected, and does all that it ever may at a time. */
@@ -68,7 +85,7 @@ static void memory__idle_qp(void **state)
 	assert_int_equal(roost_qp_modify(qp, &attr, FIXTURE_RTR_MASK), 0);
 	assert_int_equal(fixture_to_rts(qp), 0);
 	bytes = allocated_bytes - queue_bytes(&qp->sq) - queue_bytes(&qp->rq) -
-		(qp->sq.mask + 1) * qp->spill_bytes;
+		piece_bytes((size_t)(qp->sq.mask + 1) * qp->spill_bytes);
 	assert_true(bytes >= sizeof(*qp));
 	assert_in_range(bytes, sizeof(*qp), QP_MAX_BYTES);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
