@@ -49,5 +49,7 @@ void sim_check_store(const struct roost_dev *dev)
 		check_pile(&store->shelves);
 		check_pile(&store->scores);
 		check_pile(&store->answers);
+		check_pile(&store->shares);
+		check_pile(&store->troubles);
 	}
 }

@@ -33,7 +33,7 @@ struct roost_trouble *roost_qp_trouble(struct roost_qp *qp)
 {
 	struct roost_worker *w = qp->worker;
 
-	if (!qp->trouble)
+	if (!qp->trouble && !qp->dying)
 		qp->trouble = roost_trouble_get(&w->store);
 	return qp->trouble ? qp->trouble : &w->untold;
 }

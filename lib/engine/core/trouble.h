@@ -19,12 +19,13 @@ struct roost_trouble {
 	struct roost_flight_entry events[ROOST_FLIGHT_EVENTS];
 };
 
-/* The one of the QP, which has it from now on. Never NULL: without memory, one
- * that is not the QP's, and is not read. Holder of the turn.
+/* The one of the QP, which has it from now on. Never NULL: without memory, and
+ * for a dying QP that packets still find, one that is not the QP's, and is not
+ * read. Holder of the turn.
  */
 struct roost_trouble *roost_qp_trouble(struct roost_qp *qp)
 	__attribute__((cold));
-/* Give it back. Holder of the turn. */
+/* Give it back; the QP is dying. Holder of the turn. */
 void roost_qp_trouble_end(struct roost_qp *qp);
 
 #endif

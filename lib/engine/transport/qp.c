@@ -389,8 +389,8 @@ static void forget(struct roost_qp *qp)
 	roost_req_let_go(qp->worker, qp);
 	roost_recv_release(qp);
 	roost_mig_reset(qp);
-	roost_qp_trouble_end(qp);
 	unlist_users(qp);
+	roost_qp_trouble_end(qp);
 	roost_worker_publish(qp->worker);
 	roost_worker_turn_leave(qp->worker);
 	pthread_mutex_unlock(&qp->dev->users_lock);
