@@ -42,6 +42,7 @@ typedef void note_fn(uintptr_t begin, size_t len_bytes);
 
 static _Atomic uintptr_t *_Atomic bounds; /* NULL: nothing was registered */
 static _Atomic(note_fn *) note;
+static _Atomic(note_fn *) undo; /* NULL: Roost is an older one */
 
 ROOST_PRELOAD_REAL(munmap);
 ROOST_PRELOAD_REAL(mmap);
@@ -84,6 +85,13 @@ ROOST_PRELOAD_EXPORT void roost_preload_set_unmap(_Atomic uintptr_t *at,
 	atomic_store(&bounds, at);
 }
 
+/* The same: what did not end. */
+void roost_preload_set_unmap_undo(note_fn *told);
+ROOST_PRELOAD_EXPORT void roost_preload_set_unmap_undo(note_fn *told)
+{
+	atomic_store(&undo, told);
+}
+
 static bool is_near(uintptr_t begin, size_t len_bytes)
 {
 	_Atomic uintptr_t *at =
@@ -100,23 +108,40 @@ static size_t whole_pages(size_t len_bytes)
 	return (len_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
-/* The pages of the range are about to end, unless the kernel refuses the range.
- */
-static void ends(const void *addr, size_t len_bytes)
+/* Does it matter? Not if the kernel refuses the range. */
+static bool matters(const void *addr, size_t len_bytes)
 {
 	uintptr_t begin = (uintptr_t)addr;
 	size_t whole = whole_pages(len_bytes);
 
-	if (begin % PAGE_BYTES == 0 && whole != 0 && begin + whole > begin &&
-	    is_near(begin, whole))
-		atomic_load (&note)(begin, whole);
+	return begin % PAGE_BYTES == 0 && whole != 0 && begin + whole > begin &&
+	       is_near(begin, whole);
+}
+
+/* The pages of the range are about to end. */
+static void ends(const void *addr, size_t len_bytes)
+{
+	if (matters(addr, len_bytes))
+		atomic_load (&note)((uintptr_t)addr, whole_pages(len_bytes));
+}
+
+/* They did not: the call has failed. */
+static void goes_on(const void *addr, size_t len_bytes)
+{
+	if (matters(addr, len_bytes) && atomic_load(&undo))
+		atomic_load (&undo)((uintptr_t)addr, whole_pages(len_bytes));
 }
 
 ROOST_PRELOAD_EXPORT int munmap(void *addr, size_t len)
 {
+	int ret;
+
 	ends(addr, len);
-	return EARLY(munmap) ? EARLY(munmap)(addr, len)
-			     : (int)syscall(SYS_munmap, addr, len);
+	ret = EARLY(munmap) ? EARLY(munmap)(addr, len)
+			    : (int)syscall(SYS_munmap, addr, len);
+	if (ret != 0)
+		goes_on(addr, len);
+	return ret;
 }
 
 #define MMAP(fn)                                                               \
@@ -137,23 +162,31 @@ MMAP(mmap64)
 /* Pinned pages would follow to the new address; Roost does not. */
 static void *moves(void *old, size_t old_len, size_t len, int flags, void *to)
 {
+	uint8_t *lost = old;
+	size_t lost_len = old_len;
 	void *at;
 
 	if (flags & MREMAP_FIXED)
 		ends(to, len);
 	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
-		ends(old, old_len);
+		; /* all of it */
 	} else if (whole_pages(len) < old_len) {
-		ends((uint8_t *)old + whole_pages(len),
-		     old_len - whole_pages(len));
+		lost += whole_pages(len);
+		lost_len -= whole_pages(len);
 	} else if (flags & MREMAP_MAYMOVE && old_len != 0) {
 		/* It may have room to grow where it is. */
 		at = LATER(mremap)(old, old_len, len, flags & ~MREMAP_MAYMOVE);
 		if (at != MAP_FAILED || errno != ENOMEM)
 			return at;
-		ends(old, old_len);
+	} else {
+		lost_len = 0;
 	}
-	return LATER(mremap)(old, old_len, len, flags, to);
+	ends(lost, lost_len);
+	at = LATER(mremap)(old, old_len, len, flags, to);
+	/* With a place to move to, a part may have ended before it failed. */
+	if (at == MAP_FAILED && !(flags & MREMAP_FIXED))
+		goes_on(lost, lost_len);
+	return at;
 }
 
 ROOST_PRELOAD_EXPORT void *mremap(void *old, size_t old_len, size_t len,

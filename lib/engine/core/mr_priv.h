@@ -43,6 +43,10 @@ struct roost_mr {
 	 * with ROOST_ACCESS_HOLES: all are.
 	 */
 	_Atomic(_Atomic uint64_t *) dead;
+	/* The range that died last, if no page of it was dead before; 0: there
+	 * is none. Under the lock of the list.
+	 */
+	uintptr_t died_begin, died_end;
 	bool learns; /* it is in the list */
 	LIST_ENTRY(roost_mr) unmap_link;
 };

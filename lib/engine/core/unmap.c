@@ -23,6 +23,7 @@
 
 typedef void note_fn(uintptr_t begin, size_t len_bytes);
 typedef void preload_fn(_Atomic uintptr_t *bounds, note_fn *note);
+typedef void preload_undo_fn(note_fn *undo);
 
 /* All regions of this process that learn what is unmapped. The lock is taken
  * before a turn, never in one.
@@ -61,8 +62,13 @@ __attribute__((constructor)) static void watch_forks(void)
 
 static void meet_preload(void)
 {
+	preload_undo_fn *set_undo = NULL;
 	preload_fn *set = NULL;
 
+	*(void **)&set_undo =
+		dlsym(RTLD_DEFAULT, "roost_preload_set_unmap_undo");
+	if (set_undo)
+		set_undo(roost_unmap_undo);
 	*(void **)&set = dlsym(RTLD_DEFAULT, "roost_preload_set_unmap");
 	if (set)
 		set(bounds, roost_unmap_note);
@@ -124,6 +130,7 @@ void roost_unmap_forget(struct roost_mr *mr)
 	if (dead)
 		syscall(SYS_munmap, dead, bitmap_bytes(mr));
 	atomic_store(&mr->dead, NULL);
+	mr->died_begin = mr->died_end = 0;
 }
 
 bool roost_unmap_has_dead(const struct roost_mr *mr, const uint8_t *host,
@@ -174,24 +181,55 @@ static bool has_memory(const struct roost_mr *mr, uintptr_t begin,
 	return begin < high && end > low && begin < end && low < high;
 }
 
+/* The part of the range in the region; false: there is none. */
+static bool clip(const struct roost_mr *mr, uintptr_t *begin, uintptr_t *end)
+{
+	uintptr_t low = (uintptr_t)mr->host, high = low + mr->len_bytes;
+
+	if (!has_memory(mr, *begin, *end))
+		return false;
+	if (*begin < low)
+		*begin = low;
+	if (*end > high)
+		*end = high;
+	return true;
+}
+
 /* Under the lock. */
 static void mark(struct roost_mr *mr, uintptr_t begin, uintptr_t end)
 {
-	uintptr_t low = (uintptr_t)mr->host, high = low + mr->len_bytes;
 	_Atomic uint64_t *dead;
+	uint64_t bit;
+	bool all_lived;
 
-	if (!has_memory(mr, begin, end))
+	if (!clip(mr, &begin, &end))
 		return;
-	if (begin < low)
-		begin = low;
-	if (end > high)
-		end = high;
 	dead = bitmap_of(mr);
+	all_lived = dead;
 	for (size_t page = page_of(mr, begin);
-	     dead && page <= page_of(mr, end - 1); page++)
-		atomic_fetch_or(&dead[page / WORD_BITS],
-				1ull << page % WORD_BITS);
+	     dead && page <= page_of(mr, end - 1); page++) {
+		bit = 1ull << page % WORD_BITS;
+		if (atomic_fetch_or(&dead[page / WORD_BITS], bit) & bit)
+			all_lived = false;
+	}
+	mr->died_begin = all_lived ? begin : 0;
+	mr->died_end = all_lived ? end : 0;
 	atomic_fetch_or(&mr->access, ROOST_ACCESS_HOLES);
+}
+
+/* Under the lock. */
+static void unmark(struct roost_mr *mr, uintptr_t begin, uintptr_t end)
+{
+	_Atomic uint64_t *dead = atomic_load(&mr->dead);
+
+	if (!clip(mr, &begin, &end) || mr->died_begin != begin ||
+	    mr->died_end != end)
+		return;
+	for (size_t page = page_of(mr, begin); page <= page_of(mr, end - 1);
+	     page++)
+		atomic_fetch_and(&dead[page / WORD_BITS],
+				 ~(1ull << page % WORD_BITS));
+	mr->died_begin = mr->died_end = 0;
 }
 
 /* ---- waiting -------------------------------------------------------------
@@ -271,6 +309,19 @@ void roost_unmap_note(uintptr_t begin, size_t len_bytes)
 		while ((dev = next_dev(dev, begin, end, until_ns)))
 			wait_for_turns(dev, until_ns);
 		atomic_fetch_sub(&nb_waiting, 1);
+	}
+	errno = error;
+}
+
+void roost_unmap_undo(uintptr_t begin, size_t len_bytes)
+{
+	int error = errno;
+	struct roost_mr *mr;
+
+	if (lock_until(clock_ns() + WAIT_MAX_NS)) {
+		LIST_FOREACH(mr, &regions, unmap_link)
+			unmark(mr, begin, begin + len_bytes);
+		roost_spin_unlock(&lock);
 	}
 	errno = error;
 }

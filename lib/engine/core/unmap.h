@@ -42,5 +42,10 @@ bool roost_unmap_has_dead(const struct roost_mr *mr, const uint8_t *host,
  * needs. Thread: any. No allocation. errno stays.
  */
 void roost_unmap_note(uintptr_t begin, size_t len_bytes);
+/* The call failed, and nothing was unmapped: what it had made dead is as
+ * before, unless more has died in that region meanwhile. Thread: any. No
+ * allocation. errno stays.
+ */
+void roost_unmap_undo(uintptr_t begin, size_t len_bytes);
 
 #endif

@@ -180,6 +180,61 @@ static void unmap__mremap(void **state)
 	munmap(p, PAGES * PAGE);
 }
 
+/* Mappings without end: there is no room for one more. Returns them. */
+static void *fill_maps(size_t *len)
+{
+	uint8_t *p;
+
+	*len = 200000 * PAGE;
+	p = mmap(NULL, *len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	for (size_t at = 0; at < *len; at += 2 * PAGE)
+		if (mprotect(p + at, PAGE, PROT_READ) != 0)
+			return p;
+	return p;
+}
+
+static void unmap__not_by_a_call_that_fails(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *p = map();
+	struct roost_mr *mr = reg(f, p, 0);
+	size_t len;
+	void *maps;
+
+	assert_ptr_equal(mremap(p, PAGES * PAGE, 1ul << 46, MREMAP_MAYMOVE),
+			 MAP_FAILED);
+	for (size_t page = 0; page < PAGES; page++)
+		assert_false(is_dead(f, mr, page));
+	assert_int_equal(munmap(p + 7 * PAGE, PAGE), 0);
+	maps = fill_maps(&len);
+	if (munmap(p + 2 * PAGE, PAGE) == 0)
+		print_message("this kernel's limit is not met\n");
+	else
+		assert_false(is_dead(f, mr, 2));
+	munmap(maps, len);
+	assert_true(is_dead(f, mr, 7));
+	roost_mr_dereg(mr);
+	munmap(p, PAGES * PAGE);
+}
+
+/* What was dead before stays so. */
+static void unmap__dead_again(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *p = map();
+	struct roost_mr *mr = reg(f, p, 0);
+
+	assert_int_equal(munmap(p + 3 * PAGE, PAGE), 0);
+	assert_ptr_equal(mmap(p + 3 * PAGE, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 p + 3 * PAGE);
+	mremap(p, PAGES * PAGE, 1ul << 46, MREMAP_MAYMOVE);
+	assert_true(is_dead(f, mr, 3));
+	roost_mr_dereg(mr);
+	munmap(p, PAGES * PAGE);
+}
+
 static void unmap__madvise(void **state)
 {
 	static const struct {
@@ -369,6 +424,8 @@ int main(void)
 		cmocka_unit_test(unmap__parts_of_pages),
 		cmocka_unit_test(unmap__on_demand),
 		cmocka_unit_test(unmap__mremap),
+		cmocka_unit_test(unmap__not_by_a_call_that_fails),
+		cmocka_unit_test(unmap__dead_again),
 		cmocka_unit_test(unmap__madvise),
 		cmocka_unit_test(unmap__process_madvise),
 		cmocka_unit_test(unmap__remap_file_pages),
