@@ -323,14 +323,24 @@ static void destroy(struct roost_cm *cm)
 	free(cm);
 }
 
-/* Under the lock of all. */
+/* Under the lock of all, as the next two. */
+static struct roost_cm *find(const struct roost_dev *dev)
+{
+	struct roost_cm *cm;
+
+	LIST_FOREACH(cm, &all.cms, link)
+		if (cm->dev == dev)
+			break;
+	return cm;
+}
+
 static int find_or_create(struct roost_dev *dev, struct roost_cm **cm)
 {
 	int ret;
 
-	LIST_FOREACH(*cm, &all.cms, link)
-		if ((*cm)->dev == dev)
-			return 0;
+	*cm = find(dev);
+	if (*cm)
+		return 0;
 	ret = create(dev, cm);
 	if (ret == 0)
 		LIST_INSERT_HEAD(&all.cms, *cm, link);
@@ -411,9 +421,7 @@ static void move_out(struct roost_dev *dev)
 	struct roost_cm *cm;
 
 	pthread_mutex_lock(&all.lock);
-	LIST_FOREACH(cm, &all.cms, link)
-		if (cm->dev == dev)
-			break;
+	cm = find(dev);
 	if (cm) {
 		cm->is_resident = false;
 		destroy_unused(cm);

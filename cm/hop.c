@@ -8,12 +8,11 @@
 
 #include "cm/priv.h"
 
-uint64_t roost_cm_mac_gen(const struct roost_cm_conn *conn)
+uint64_t roost_cm_mac_gen(const struct roost_neigh *neigh)
 {
-	if (!conn->neigh)
+	if (!neigh)
 		return 0;
-	return atomic_load_explicit(&conn->neigh->mac_gen,
-				    memory_order_acquire);
+	return atomic_load_explicit(&neigh->mac_gen, memory_order_acquire);
 }
 
 static struct roost_cm_hops *bucket_of(struct roost_cm *cm,
@@ -46,7 +45,7 @@ static struct roost_cm_hop *add(struct roost_cm_conn *conn)
 	if (LIST_EMPTY(&cm->hops))
 		cm->must_run = true;
 	hop->neigh = conn->neigh;
-	hop->mac_gen = roost_cm_mac_gen(conn);
+	hop->mac_gen = roost_cm_mac_gen(hop->neigh);
 	LIST_INSERT_HEAD(&cm->hops, hop, link);
 	LIST_INSERT_HEAD(bucket_of(cm, hop->neigh), hop, bucket_link);
 	return hop;
@@ -59,7 +58,7 @@ void roost_cm_hop_join(struct roost_cm_conn *conn, struct roost_neigh *neigh)
 	conn->neigh = neigh;
 	/* An active one knows the MAC when its resolution ends. */
 	if (conn->passive)
-		conn->mac_gen = roost_cm_mac_gen(conn);
+		conn->mac_gen = roost_cm_mac_gen(neigh);
 	if (!neigh)
 		return;
 	hop = find(conn->cm, neigh);

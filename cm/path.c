@@ -110,12 +110,10 @@ void roost_cm_set_path(struct roost_cm_conn *conn,
 
 bool roost_cm_refresh_mac(struct roost_cm_conn *conn)
 {
-	uint64_t mac_gen;
+	const uint64_t mac_gen = roost_cm_mac_gen(conn->neigh);
 
 	if (!conn->neigh)
 		return true;
-	mac_gen = atomic_load_explicit(&conn->neigh->mac_gen,
-				       memory_order_acquire);
 	/* Without a MAC, an answer goes to the source MAC of the request. */
 	if (mac_gen == 0)
 		return conn->passive;
@@ -321,7 +319,7 @@ static bool tell_resolved(struct roost_cm_conn *conn, bool known)
 		roost_cm_hop_leave(conn);
 	}
 	conn->resolving = false;
-	conn->mac_gen = roost_cm_mac_gen(conn);
+	conn->mac_gen = roost_cm_mac_gen(conn->neigh);
 	roost_cm_tell(conn, &event);
 	return true;
 }
@@ -355,7 +353,8 @@ uint64_t roost_cm_run_asking(struct roost_cm *cm)
 /* Returns true once for each new MAC. */
 static bool is_elsewhere(struct roost_cm_conn *conn)
 {
-	const uint64_t before = conn->mac_gen, now = roost_cm_mac_gen(conn);
+	const uint64_t before = conn->mac_gen,
+		       now = roost_cm_mac_gen(conn->neigh);
 
 	if (now == before || (before == 0 && !conn->passive))
 		return false;
@@ -368,8 +367,7 @@ static bool is_elsewhere(struct roost_cm_conn *conn)
 static bool sweep_hop(struct roost_cm_hop *hop)
 {
 	struct roost_cm_event event = { .type = ROOST_CM_ADDR_CHANGE };
-	const uint64_t now = atomic_load_explicit(&hop->neigh->mac_gen,
-						  memory_order_acquire);
+	const uint64_t now = roost_cm_mac_gen(hop->neigh);
 	struct roost_cm_conn *conn;
 
 	if (now == hop->mac_gen)
@@ -415,7 +413,7 @@ static int look_up(struct roost_cm_conn *conn, const struct roost_cm_path *path,
 	roost_cm_hop_join(conn, *neigh);
 	*neigh = NULL;
 	if (now && roost_cm_refresh_mac(conn)) {
-		conn->mac_gen = roost_cm_mac_gen(conn);
+		conn->mac_gen = roost_cm_mac_gen(conn->neigh);
 		return 1;
 	}
 	conn->resolve_ns = (uint64_t)timeout_ms * 1000000u + 1;

@@ -393,8 +393,8 @@ void roost_cm_closed(struct roost_cm_conn *conn);
 void roost_cm_hop_join(struct roost_cm_conn *conn, struct roost_neigh *neigh);
 /* Give the reference back, if there is one. */
 void roost_cm_hop_leave(struct roost_cm_conn *conn);
-/* Generation of the next hop's MAC; 0: not known. */
-uint64_t roost_cm_mac_gen(const struct roost_cm_conn *conn);
+/* Generation of a neighbour's MAC; 0: not known. neigh may be NULL. */
+uint64_t roost_cm_mac_gen(const struct roost_neigh *neigh);
 
 /* ---- step.c: carry out -------------------------------------------------- */
 

@@ -424,8 +424,7 @@ uint64_t roost_cm_run_held(struct roost_cm *cm)
 	/* Showing one lets the lock go, and only this thread takes any away. */
 	for (conn = TAILQ_FIRST(&cm->held); conn != NULL; conn = after) {
 		after = TAILQ_NEXT(conn, held_link);
-		if (atomic_load_explicit(&conn->neigh->mac_gen,
-					 memory_order_acquire) != 0) {
+		if (roost_cm_mac_gen(conn->neigh) != 0) {
 			in = (struct roost_gsi_msg){ .addr = conn->addr };
 			roost_cm_release(conn);
 			/* Cannot fail: the same message was decoded when it
