@@ -84,14 +84,14 @@ void roost_arena_fini(struct roost_arena *arena)
 static void make_huge(struct roost_arena_chunk *chunk)
 {
 	madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
-	if (chunk->nb_used > 0)
-		madvise(chunk, CHUNK_BYTES, MADV_COLLAPSE);
+	madvise(chunk, CHUNK_BYTES, MADV_COLLAPSE);
 	chunk->is_huge = true;
 }
 
 static struct roost_arena_chunk *map_chunk(struct roost_arena *arena,
 					   unsigned int size)
 {
+	const bool is_huge = arena->sizes[size].nb_chunks > 0;
 	struct roost_arena_chunk *chunk;
 	uint8_t *begin, *at;
 	size_t before;
@@ -106,12 +106,14 @@ static struct roost_arena_chunk *map_chunk(struct roost_arena *arena,
 		munmap(begin, before);
 	munmap(at + CHUNK_BYTES, CHUNK_BYTES - before);
 	chunk = (struct roost_arena_chunk *)(void *)at;
-	if (arena->sizes[size].nb_chunks++ > 0)
+	/* Before its first page is there. */
+	if (is_huge)
 		madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
 	*chunk = (struct roost_arena_chunk){
 		.new_bytes = LINE_BYTES,
-		.is_huge = arena->sizes[size].nb_chunks > 1,
+		.is_huge = is_huge,
 	};
+	arena->sizes[size].nb_chunks++;
 	LIST_INSERT_HEAD(&arena->sizes[size].roomy, chunk, link);
 	return chunk;
 }
