@@ -21,15 +21,12 @@
 #include "apps/roostd/handover.h"
 #include "apps/roostd/loop.h"
 #include "pmd_glue/process/clock.h"
-#include "tests/unit/apps/roostd/fake_uplink.h"
+#include "tests/unit/apps/roostd/lanes_world.h"
 #include "tests/unit/apps/roostd/nic_world.h"
 
-#define LANES 3u
 #define NB 50u
 #define PATIENCE_NS 60000000000ull
 
-static int listener;
-static pthread_t daemon_thread;
 static atomic_uint nb_holds;
 
 void __real_roostd_crew_hold_helpers(uint32_t number);
@@ -50,41 +47,10 @@ static unsigned int holds_since(unsigned int before, uint64_t began_ns)
 	return nb > nb_looks ? nb - (unsigned int)nb_looks : 0;
 }
 
-static void *serve(void *arg)
-{
-	static struct roostd_service service;
-
-	(void)arg;
-	assert_int_equal(roostd_loop_run(&port, NULL, &service), 0);
-	return NULL;
-}
-
 static int setup_lanes(void **state)
 {
 	(void)state;
-	runs_itself = true;
-	now_ns = roost_now_ns();
-	fake_reset();
-	fake.nb_workers = LANES;
-	if (listen_for_clients(&listener) || roostd_loop_make(1) ||
-	    roostd_loop_watch_listener(listener) ||
-	    roostd_loop_watch_handover(roostd_handover_open()) ||
-	    open_nic_at(roostd_loop_epoll_fd(0), listener))
-		return -1;
-	return pthread_create(&daemon_thread, NULL, serve, NULL);
-}
-
-static int teardown_lanes(void **state)
-{
-	(void)state;
-	roostd_loop_stop();
-	roostd_crew_kick(0);
-	pthread_join(daemon_thread, NULL);
-	roostd_port_close(&port);
-	roostd_handover_close();
-	roostd_loop_free();
-	close(listener);
-	return 0;
+	return open_lanes(NULL);
 }
 
 static int count_sessions(void *arg)

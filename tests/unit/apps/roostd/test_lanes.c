@@ -25,12 +25,11 @@
 #include "apps/roostd/handover.h"
 #include "apps/roostd/loop.h"
 #include "pmd_glue/process/clock.h"
-#include "tests/unit/apps/roostd/fake_uplink.h"
+#include "tests/unit/apps/roostd/lanes_world.h"
 #include "tests/unit/apps/roostd/nic_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"
 
-#define LANES 3u
 #define CLIENTS 6u
 #define FRAMES 2000u
 /* Of a stream; a receiver has room for those of all that send to it. */
@@ -40,47 +39,12 @@
 #define SLEEP_US 400000u /* all threads of the daemon are asleep then */
 #define NONE UINT32_MAX
 
-static int listener;
-static pthread_t daemon_thread;
-
-static void *serve(void *arg)
-{
-	static struct roostd_service service;
-
-	(void)arg;
-	assert_int_equal(roostd_loop_run(&port, NULL, &service), 0);
-	return NULL;
-}
-
 static void is_sent(const uint8_t *frame, uint32_t len_bytes);
 
 static int setup_lanes(void **state)
 {
 	(void)state;
-	runs_itself = true;
-	now_ns = roost_now_ns();
-	fake_reset();
-	fake.nb_workers = LANES;
-	fake.on_sent = is_sent;
-	if (listen_for_clients(&listener) || roostd_loop_make(1) ||
-	    roostd_loop_watch_listener(listener) ||
-	    roostd_loop_watch_handover(roostd_handover_open()) ||
-	    open_nic_at(roostd_loop_epoll_fd(0), listener))
-		return -1;
-	return pthread_create(&daemon_thread, NULL, serve, NULL);
-}
-
-static int teardown_lanes(void **state)
-{
-	(void)state;
-	roostd_loop_stop();
-	roostd_crew_kick(0);
-	pthread_join(daemon_thread, NULL);
-	roostd_port_close(&port);
-	roostd_handover_close();
-	roostd_loop_free();
-	close(listener);
-	return 0;
+	return open_lanes(is_sent);
 }
 
 /* ---- what is seen, while all stand still ----------------------------------
