@@ -47,10 +47,11 @@ def shrunk(room):
 
 def in_valgrind(room):
     """It does not tell a handler which instruction has faulted, and runs one
-    thread at a time."""
+    thread at a time: without --fair-sched the peer, which polls in a loop, may
+    keep its turn for minutes."""
     need("valgrind")
     play(room, "shrunk", "5", inside=(
-        "valgrind", "-q", "--tool=none", "--vgdb=no"))
+        "valgrind", "-q", "--tool=none", "--vgdb=no", "--fair-sched=yes"))
 
 
 CASES = [
