@@ -54,6 +54,8 @@
 
 /* Most iterations of one help, while other threads ring doorbells. */
 #define HELP_ROUNDS 4u
+/* Iterations for frames to the own device: a request, its acknowledgement. */
+#define LOOPED_ROUNDS 2u
 /* Tries to take the turn while there is work; then the thread is woken. */
 #define HELP_RETRIES 64u
 /* Helps without work, before the helping thread yields its CPU. */
@@ -105,6 +107,19 @@ static unsigned int send_out(struct roost_progress *p)
 	RTE_PER_LCORE(_lcore_id) = p->lcore_id;
 	work = roost_worker_send(p->worker, roost_fast_clock_ns(&p->clock));
 	RTE_PER_LCORE(_lcore_id) = saved;
+	return work;
+}
+
+/* Frames to QPs of the same device are received by the thread that sent them:
+ * the worker's thread would have to be woken for them.
+ */
+static unsigned int take_looped(struct roost_progress *p)
+{
+	unsigned int work = 0;
+
+	for (unsigned int i = 0;
+	     i < LOOPED_ROUNDS && roost_worker_has_looped(p->worker); i++)
+		work += iterate(p);
 	return work;
 }
 
@@ -192,6 +207,7 @@ static unsigned int run(struct roost_progress *p)
 	roost_catch_unblock_once(&survives);
 	for (;;) {
 		work += iterate(p);
+		work += take_looped(p);
 		if (!roost_worker_turn_release(p->worker))
 			break;
 		if (++rounds == HELP_ROUNDS) {
@@ -280,7 +296,7 @@ void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 		roost_presence_work(&p->in.presence, run(p));
 		return;
 	}
-	roost_presence_work(&p->in.presence, work);
+	roost_presence_work(&p->in.presence, work + take_looped(p));
 	backoff[p->backoff].misses = 0;
 	if (roost_worker_turn_release(p->worker))
 		roost_progress_help(p);
@@ -298,6 +314,7 @@ void roost_progress_push(struct roost_progress *p)
 	}
 	roost_catch_unblock_once(&survives);
 	send_out(p);
+	take_looped(p);
 	if (roost_worker_turn_release(p->worker))
 		roost_progress_kick(p);
 	else

@@ -213,6 +213,11 @@ bool roost_worker_has_work(const struct roost_worker *w)
 	       (s->steer && roost_steer_has_work(w));
 }
 
+bool roost_worker_has_looped(const struct roost_worker *w)
+{
+	return w->txq[ROOST_TX_LOOPBACK].count != 0;
+}
+
 bool roost_worker_has_more(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);
@@ -223,7 +228,7 @@ bool roost_worker_has_more(const struct roost_worker *w)
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)
 		if (w->txq[p].count != 0)
 			return true;
-	return w->txq[ROOST_TX_LOOPBACK].count != 0;
+	return roost_worker_has_looped(w);
 }
 
 uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
@@ -369,7 +374,7 @@ static inline enum roost_left look_back(struct roost_worker *w)
 		s->first_phase = ROOST_PHASE_ACKS;
 	if (left == ROOST_LEFT_NOTHING && w->acks_first)
 		left = ROOST_LEFT_BLOCKED;
-	if (s->timers_left || s->rung || w->txq[ROOST_TX_LOOPBACK].count != 0 ||
+	if (s->timers_left || s->rung || roost_worker_has_looped(w) ||
 	    !TAILQ_EMPTY(&s->flush_qps))
 		return ROOST_LEFT_MORE;
 	for (unsigned int p = 0; p < w->dev->nb_ports; p++)

@@ -70,6 +70,10 @@ bool roost_worker_has_work(const struct roost_worker *w);
  * with more work that could be done at once. Thread: any.
  */
 bool roost_worker_has_left(const struct roost_worker *w);
+/* True if there are frames from QPs of this device to QPs of this device, which
+ * the next iteration receives. Thread: holder of the turn.
+ */
+bool roost_worker_has_looped(const struct roost_worker *w);
 /* True if there is work for which no frame or timer will come: requests that
  * could be sent, or frames that the port has not taken. Thread: holder of the
  * turn.

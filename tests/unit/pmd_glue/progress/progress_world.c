@@ -65,6 +65,8 @@ unsigned int roost_worker_iterate(struct roost_worker *w, uint64_t now_ns)
 	assert_true(now_ns >= atomic_load(&w->last_ns));
 	atomic_store(&w->last_ns, now_ns);
 	atomic_fetch_add(&w->iterations, 1);
+	if (w->looped > 0)
+		w->looped--;
 	if (atomic_exchange(&w->wakes, false)) {
 		roost_event_woke();
 		return 1;
@@ -101,6 +103,11 @@ bool roost_worker_has_left(const struct roost_worker *w)
 	return atomic_load(&w->has_left);
 }
 
+bool roost_worker_has_looped(const struct roost_worker *w)
+{
+	return w->looped > 0;
+}
+
 /* What waits is test_batch.c's. */
 bool roost_qp_send_can_wait(const struct roost_qp *qp, uint32_t waiting)
 {
@@ -133,6 +140,7 @@ void world_start(enum roost_progress_mode mode,
 	atomic_store(&world_worker.work, 0);
 	atomic_store(&world_worker.has_work, false);
 	atomic_store(&world_worker.has_left, false);
+	world_worker.looped = 0;
 	atomic_store(&world_worker.wanted, false);
 	atomic_store(&world_worker.deadline_ns, ROOST_NEVER_NS);
 	atomic_store(&world_worker.last_ns, 0);

@@ -38,6 +38,7 @@ struct roost_worker {
 	atomic_bool wakes;      /* the next iteration wakes a thread */
 	atomic_bool has_work;
 	atomic_bool has_left;
+	unsigned int looped; /* iterations that find looped frames */
 	atomic_bool wanted;
 	_Atomic uint64_t deadline_ns;
 	_Atomic uint64_t last_ns; /* when an iteration was */

@@ -107,6 +107,12 @@ bool roost_worker_has_more(const struct roost_worker *w)
 	return false;
 }
 
+bool roost_worker_has_looped(const struct roost_worker *w)
+{
+	(void)w;
+	return false;
+}
+
 bool roost_worker_has_left(const struct roost_worker *w)
 {
 	(void)w;

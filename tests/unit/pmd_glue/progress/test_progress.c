@@ -6,6 +6,8 @@
 
 #include "progress_world.h"
 
+#include <rte_common.h>
+
 static void progress__help_iterates_once(void **state)
 {
 	fake_turn_bar(&world_worker.turn);
@@ -81,6 +83,34 @@ static void progress__send_end_rings_where_the_turn_is_taken(void **state)
 	pthread_mutex_unlock(&world_worker.turn.lock);
 }
 
+/* The worker's thread is not needed for what goes to the own device: a request
+ * and its acknowledgement. More is left to the next help, or to the thread.
+ */
+static void progress__who_sends_receives_looped_frames(void **state)
+{
+	static const unsigned int looped[] = { 0, 1, 2, 100 };
+
+	fake_turn_bar(&world_worker.turn);
+	for (unsigned int i = 0; i < RTE_DIM(looped); i++) {
+		const unsigned int most = RTE_MIN(looped[i], 2u);
+
+		atomic_store(&world_worker.work, 1);
+		world_worker.looped = looped[i];
+		atomic_store(&world_worker.iterations, 0);
+		roost_progress_send_end(world_progress, NULL);
+		assert_int_equal(atomic_load(&world_worker.iterations), most);
+
+		world_worker.looped = looped[i];
+		roost_progress_push(world_progress);
+		assert_int_equal(atomic_load(&world_worker.iterations),
+				 2 * most);
+	}
+	world_worker.looped = 3;
+	atomic_store(&world_worker.iterations, 0);
+	roost_progress_help(world_progress);
+	assert_int_equal(atomic_load(&world_worker.iterations), 3);
+}
+
 static void progress__push_sends_in_a_free_turn(void **state)
 {
 	fake_turn_bar(&world_worker.turn);
@@ -138,6 +168,7 @@ int main(void)
 		WORLD_ADAPTIVE(progress__send_end_iterates_where_nothing_goes),
 		WORLD_ADAPTIVE(
 			progress__send_end_rings_where_the_turn_is_taken),
+		WORLD_ADAPTIVE(progress__who_sends_receives_looped_frames),
 		WORLD_ADAPTIVE(progress__push_sends_in_a_free_turn),
 		WORLD_ADAPTIVE(progress__push_leaves_a_taken_turn),
 		WORLD_DEDICATED(progress__push_leaves_a_taken_turn),
