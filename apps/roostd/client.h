@@ -48,6 +48,19 @@ struct roostd_port;
 	"it has no descriptors left; let it have more (LimitNOFILE, ulimit "   \
 	"-n)"
 
+/*
+ * How long senders wait for a client whose ring is full. Meanwhile they wait
+ * with all that is behind in their rings, also for others. So they wait for
+ * 50 ms at most beyond what a client needs that consumes a frame in 31 us; of
+ * what a client has spent, it gets back an eighth of the time that goes by.
+ */
+struct roostd_patience {
+	uint64_t since_ns; /* its ring was full then; 0: it has room */
+	uint32_t consumed; /* frames that it had consumed at since_ns */
+	uint64_t spent_ns; /* as of spent_at_ns */
+	uint64_t spent_at_ns;
+};
+
 struct roostd_client {
 	/* Until it attaches: the daemon's first one. */
 	struct roostd_port *port;
@@ -92,10 +105,9 @@ struct roostd_client {
 	/* Any lane, under the lock. */
 	_Alignas(64) pthread_mutex_t lock;
 	struct roost_shm_out out;
-	uint64_t rung;       /* see roost_shm_must_ring() */
-	uint32_t rings;      /* by lane: it has frames, and is to be rung */
-	uint64_t blocked_ns; /* its ring was full then; 0: it never was */
-	uint32_t blocked_at; /* frames that it had consumed then */
+	uint64_t rung;  /* see roost_shm_must_ring() */
+	uint32_t rings; /* by lane: it has frames, and is to be rung */
+	struct roostd_patience patience;
 	/* Its rates over the last second, and its counters then; see
 	 * roostd_ctl_sample().
 	 */
@@ -127,10 +139,9 @@ int roostd_client_attach(struct roostd_client *c,
 /* Our seat in our memory for a client: the only one. */
 #define ROOSTD_SEAT 0u
 
-/* May a frame be delivered? false: the ring is full, and the client reads: the
- * frame is to be offered again. A client that has not read
- * ROOST_SHM_PROGRESS_PKTS frames in 50 ms is ready, and loses the frame. Under
- * the lock.
+/* May a frame be delivered? false: the ring is full, and the client is waited
+ * for (struct roostd_patience): the frame is to be offered again. One that is
+ * waited for no more is ready, and loses the frame. Under the lock.
  */
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns);
 /* Copy a frame into the ring. Returns false: it is full. Under the lock. */

@@ -223,6 +223,52 @@ static void port__receiver_that_does_not_read(void **state)
 	c_close(&other);
 }
 
+/* Frames that it is sent wait in the sender's ring in front of those for
+ * others. Returns how many the other one gets in so many ms, when the receiver
+ * consumes some each time.
+ */
+static unsigned int count_beside(unsigned int each_us, unsigned int frames,
+				 unsigned int ms)
+{
+	struct roost_sw_frame frame;
+	unsigned int got = 0, sent = 0;
+	struct client other;
+	uint64_t until_ns, next_ns;
+	uint32_t len;
+
+	c_attach(&a);
+	c_attach(&b);
+	c_attach(&other);
+	next_ns = now_ns;
+	for (until_ns = now_ns + ms * MS; now_ns < until_ns; now_ns += 10000) {
+		if (roost_shm_out_pending(&a.out) < client_shape.ring_len) {
+			frame = rc(sent++ % 2 ? &b : &other, 64);
+			c_publish(&a, &frame);
+		}
+		pump();
+		roost_shm_out_free(&a.out, roost_shm_out_collect(&a.out));
+		while (c_take(&other, &len))
+			got++;
+		for (unsigned int i = 0; now_ns >= next_ns && i < frames; i++)
+			c_take(&b, &len);
+		next_ns += now_ns >= next_ns ? each_us * 1000ull : 0;
+	}
+	c_close(&a);
+	c_close(&b);
+	c_close(&other);
+	return got;
+}
+
+/* Whoever is sent frames would else say how fast the sender is for others. */
+static void port__receiver_that_reads_slowly(void **state)
+{
+	(void)state;
+	/* 50 frames a millisecond; for both, and without the slow one. */
+	assert_true(count_beside(10, 1, 1000) > 49000);
+	assert_true(count_beside(49000, 33, 1000) > 45000);
+	assert_true(count_beside(900, 1, 1000) > 42000);
+}
+
 static void port__still_clients_sleep_and_ring(void **state)
 {
 	struct roost_sw_frame frame;
@@ -365,6 +411,7 @@ int main(void)
 		TEST(port__full_receiver_of_two_lanes),
 		TEST(port__end_of_one_with_a_frame_of_another_lane),
 		TEST(port__receiver_that_does_not_read),
+		TEST(port__receiver_that_reads_slowly),
 		TEST(port__still_clients_sleep_and_ring),
 		TEST(port__broken_words_cut_off_their_writer_alone),
 		TEST(port__last_frames_of_who_goes),
