@@ -165,11 +165,13 @@ def ip(*words):
     subprocess.run(["ip", *words], check=True)
 
 
-def start_appliance(room, path, env, mode, clients, *ports):
+def start_appliance(room, path, env, mode, clients, *ports,
+                    title="appliance"):
     room.defer(shutil.rmtree, "/run/dpdk", True)
-    server = room.start("appliance", [
+    server = room.start(title, [
         *path, "--no-huge", "-m", "256",
         "--no-pci", "--no-shconf", "--no-telemetry", "-l", "0",
+        "--file-prefix", f"{room.link}-{title}",
         *(f"--vdev={port}" for port in ports), "--",
         "198.18.0.1", "24", mode, SERVICE, str(clients)], env=env)
     if not wait_until(lambda: "listening" in server.err(), 20):
@@ -179,23 +181,30 @@ def start_appliance(room, path, env, mode, clients, *ports):
 
 def forwards(room):
     """Two ports, whose other ends are each other: the own frames go round, with
-    nobody at the device, until the program is interrupted.
+    nobody at the device, until the program is interrupted. Several at a time:
+    how one ends depends on which of its threads waits for a processor.
     """
-    ports = [f"net_memif{number},role={role},socket-abstract=yes,"
-             f"socket={room.link}"
-             for number, role in enumerate(("server", "client"))]
-    server = start_appliance(room, *program(room, "appliance", None), "own", 1,
-                             *ports)
-    if not wait_until(lambda: re.search(r"forwarded [1-9]\d{3,}",
-                                        server.out()), 20):
-        raise Failure(f"nothing goes round: {server.out()}")
-    server.signal(signal.SIGINT)
-    check_ends(room, server)
-    sent, received = map(int, re.findall(r"\d+",
-                                         server.out().splitlines()[-1]))
-    room.note(f"own frames: {sent} sent once, received {received} times")
-    if received <= sent:
-        raise Failure(server.out())
+    servers = []
+    for nth in range(6):
+        ports = [f"net_memif{number},role={role},socket-abstract=yes,"
+                 f"socket={room.link}-{nth}"
+                 for number, role in enumerate(("server", "client"))]
+        servers.append(start_appliance(
+            room, *program(room, "appliance", None), "own", 1, *ports,
+            title=f"appliance{nth}"))
+    for server in servers:
+        if not wait_until(lambda it=server: re.search(
+                r"forwarded [1-9]\d{3,}", it.out()), 20):
+            raise Failure(f"nothing goes round: {server.out()}")
+    for server in servers:
+        server.signal(signal.SIGINT)
+    check_ends(room, *servers)
+    for server in servers:
+        sent, received = map(int, re.findall(r"\d+",
+                                             server.out().splitlines()[-1]))
+        room.note(f"own frames: {sent} sent once, received {received} times")
+        if received <= sent:
+            raise Failure(server.out())
 
 
 def appliance(room, mode, clients, how=None):
