@@ -19,6 +19,7 @@
 #include "apps/roostd/handover.h"
 #include "apps/roostd/nic.h"
 #include "apps/roostd/notify.h"
+#include "apps/roostd/picture.h"
 #include "apps/roostd/port.h"
 #include "apps/roostd/reload.h"
 #include "pmd_glue/process/clock.h"
@@ -31,7 +32,7 @@
 #define BUSY_NS 1000000u
 /* Rounds without a frame before we let others have the processor. */
 #define ROUNDS_STILL 8u
-/* A hub that nobody is connected to ends. */
+/* A hub that nobody is connected to ends, if nobody has its picture. */
 #define ALONE_NS 1000000000u
 #define TICK_NS 200000000u
 
@@ -322,7 +323,8 @@ static void run(uint32_t thread)
 			rounds = 0;
 			continue;
 		}
-		if (!first->is_hub || first->nb_clients > 0)
+		if (!first->is_hub || first->nb_clients > 0 ||
+		    (now_ns - alone_ns >= ALONE_NS && roostd_picture_is_used()))
 			alone_ns = now_ns;
 		if (are_gone(thread) || now_ns - alone_ns >= ALONE_NS)
 			return;

@@ -4,10 +4,12 @@
 #include "apps/roostd/picture.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "apps/picture_dir.h"
@@ -35,6 +37,7 @@ struct shown {
 static struct {
 	char path[ROOST_PICTURE_PATH_MAX]; /* empty: there is none */
 	int lock_fd;                       /* as long as the picture is ours */
+	int user_fd; /* a process that has it in its environment; -1: none */
 	uint32_t nb_ports;
 	bool is_running;
 	struct roost_control_client control;
@@ -46,7 +49,7 @@ static struct {
 	struct shown now[ROOST_PORTS_MAX];
 	/* The control thread's. */
 	struct shown put[ROOST_PORTS_MAX];
-} picture = { .lock_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+} picture = { .lock_fd = -1, .user_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static uint32_t index_of(const struct roostd_port *port)
 {
@@ -203,6 +206,25 @@ void roostd_picture_stop(void)
 	picture.is_running = false;
 	roost_control_call(cease, NULL);
 	roost_control_put();
+}
+
+/* ---- who has it in the environment ---------------------------------------
+ */
+
+bool roostd_picture_is_used(void)
+{
+	struct pollfd user = { .fd = picture.user_fd, .events = POLLIN };
+	pid_t pid;
+
+	if (user.fd >= 0 && poll(&user, 1, 0) == 0)
+		return true;
+	if (user.fd >= 0)
+		close(user.fd);
+	picture.user_fd = -1;
+	pid = picture.path[0] ? roost_picture_user(picture.path) : 0;
+	if (pid != 0)
+		picture.user_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return picture.user_fd >= 0;
 }
 
 /* ---- making --------------------------------------------------------------

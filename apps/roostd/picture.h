@@ -37,6 +37,10 @@ void roostd_picture_make(const struct roostd_port *ports,
 /* Begin to write what changes; until stop. */
 void roostd_picture_start(void);
 void roostd_picture_stop(void);
+/* Does a process have it in its environment? A program that has closed all
+ * descriptors that it was started with may open a device later.
+ */
+bool roostd_picture_is_used(void);
 /* The daemon ends. stays: for the next one. */
 void roostd_picture_end(bool stays);
 

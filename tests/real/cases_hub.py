@@ -8,6 +8,7 @@ Most are cases of a link, with the hub in its place: all have its one address.
 import glob
 import os
 import signal
+import sys
 import time
 
 import cases_examples
@@ -88,6 +89,23 @@ def imports_nothing(room):
     if done.status == 0 or "Operation not supported" not in done.err() or \
             "the port belongs to the other process" not in done.err():
         raise Failure("import: not refused as it should be")
+
+
+# As a daemon does, or a parent in Python: nothing that was open stays open.
+CLOSES = """
+import os, time
+os.closerange(3, 4096)
+time.sleep(3)
+os.execvp("ibv_devinfo", ["ibv_devinfo"])
+"""
+
+
+def closes(room):
+    """Who closes the launcher's descriptor finds the hub, and it ends then."""
+    room.defer(gone)
+    done = room.run("program", hub(room, sys.executable, "-c", CLOSES))
+    if done.status != 0:
+        raise Failure("program: " + done.err().strip())
 
 
 # ---- many at once ----------------------------------------------------------
@@ -261,6 +279,7 @@ CASES += [
     Case("hub-16-pairs-send", pairs, ["ib_send_bw", "-F", "-x", "1", "-n",
                                       "200", "-s", "65536"]),
     Case("hub-64-attached", attached),
+    Case("hub-closes-descriptors", closes),
     Case("hub-last-ack", last_ack),
     Case("hub-import", imports),
     Case("import-without-a-hub", imports_nothing),
