@@ -13,19 +13,40 @@
 #include "apps/picture_static.h"
 #include "lib/sysfs/picture.h"
 
-static int make_anywhere(char *path)
+/* Returns 0, or -errno: then there is none. */
+static int start_in(const char *place, const struct roost_config *config,
+		    char *path)
 {
-	int ret = -ENOENT;
+	int ret;
 
-	for (unsigned int i = 0; ret && i < ROOST_PICTURE_PLACES; i++) {
-		const char *place = roost_picture_place(i);
-
-		if (!place)
-			continue;
-		roost_picture_sweep(place);
-		ret = roost_picture_make(place, path);
-	}
+	roost_picture_sweep(place);
+	ret = roost_picture_make(place, path);
+	if (ret)
+		return ret;
+	/* First, so that nothing is left if we are killed. */
+	ret = roost_picture_keep(path);
+	if (ret == 0)
+		ret = roost_picture_put_config(path, config);
+	if (ret)
+		roost_picture_remove(path);
 	return ret;
+}
+
+/* Returns 0, or the error of the first place. */
+static int start_anywhere(const struct roost_config *config, char *path)
+{
+	int first = 0;
+
+	for (unsigned int i = 0; i < ROOST_PICTURE_PLACES; i++) {
+		const char *place = roost_picture_place(i);
+		int ret = place ? start_in(place, config, path) : -ENOENT;
+
+		if (ret == 0)
+			return 0;
+		if (first == 0)
+			first = ret;
+	}
+	return first;
 }
 
 int roost_picture_start(const struct roost_config *config, char *path,
@@ -37,15 +58,7 @@ int roost_picture_start(const struct roost_config *config, char *path,
 	if (roost_picture_of_daemon(config, path))
 		return 0;
 	mask = umask(022);
-	ret = make_anywhere(path);
-	if (ret == 0) {
-		/* First, so that nothing is left if we are killed. */
-		ret = roost_picture_keep(path);
-		if (ret == 0)
-			ret = roost_picture_put_config(path, config);
-		if (ret)
-			roost_picture_remove(path);
-	}
+	ret = start_anywhere(config, path);
 	umask(mask);
 	if (ret)
 		snprintf(err, ROOST_PICTURE_ERR_MAX,

@@ -244,25 +244,6 @@ static void name_ports(struct roost_config *clients, const char *socket)
 	}
 }
 
-static int take_place(const char *socket)
-{
-	const char *place;
-	int ret = -ENOENT;
-
-	if (socket)
-		ret = roost_picture_service_path(socket, picture.path);
-	if (socket && ret == 0)
-		return roost_picture_take(picture.path);
-	for (unsigned int i = 0; i < ROOST_PICTURE_PLACES && !socket; i++) {
-		place = roost_picture_place(i);
-		if (place && roost_picture_hub_path(place, picture.path) == 0)
-			ret = roost_picture_take(picture.path);
-		if (ret >= 0)
-			break;
-	}
-	return ret;
-}
-
 static int fill(const struct roostd_port *ports,
 		const struct roost_config *config, const char *socket)
 {
@@ -291,22 +272,46 @@ static int fill(const struct roostd_port *ports,
 	return ret;
 }
 
+/* At picture.path. */
+static int make_there(const struct roostd_port *ports,
+		      const struct roost_config *config, const char *socket)
+{
+	int ret = roost_picture_take(picture.path);
+
+	if (ret < 0)
+		return ret;
+	picture.lock_fd = ret;
+	ret = socket ? 0 : roost_picture_keep_for_daemon(picture.path);
+	if (ret == 0)
+		ret = fill(ports, config, socket);
+	if (ret)
+		roostd_picture_end(false);
+	return ret;
+}
+
+static int make_hubs(const struct roostd_port *ports)
+{
+	int ret = -ENOENT;
+
+	for (unsigned int i = 0; ret && i < ROOST_PICTURE_PLACES; i++) {
+		const char *place = roost_picture_place(i);
+
+		if (place && roost_picture_hub_path(place, picture.path) == 0)
+			ret = make_there(ports, NULL, NULL);
+	}
+	return ret;
+}
+
 void roostd_picture_make(const struct roostd_port *ports,
 			 const struct roost_config *config, const char *socket)
 {
 	const mode_t mask = umask(022);
-	int ret;
+	int ret = socket ? roost_picture_service_path(socket, picture.path) : 0;
 
 	picture.nb_ports = ports->nb_ports;
-	ret = take_place(socket);
-	if (ret >= 0) {
-		picture.lock_fd = ret;
-		ret = socket ? 0 : roost_picture_keep_for_daemon(picture.path);
-		if (ret == 0)
-			ret = fill(ports, config, socket);
-		if (ret)
-			roostd_picture_end(false);
-	}
+	if (ret == 0)
+		ret = socket ? make_there(ports, config, socket)
+			     : make_hubs(ports);
 	umask(mask);
 	if (ret)
 		roost_report("%s: cannot show its devices in %s: %s; make room "

@@ -50,6 +50,21 @@ def cmocka(room, name):
     room.note(f"{passed[1]} tests")
 
 
+# ---- no room in /dev/shm ----------------------------------------------------
+
+FULL = 'mount -t tmpfs -o size=16k full /dev/shm && exec "$@"'
+
+
+def full(room, *options):
+    """The devices are shown from the next place that has room."""
+    look = ["cat", "/sys/class/infiniband/roost0/node_type"]
+    done = room.run("look", [
+        "unshare", "--mount", "--net", "sh", "-c", FULL, "sh",
+        *room.roost("run", *options, "--", *look)])
+    if done.status != 0 or done.out() != "1: CA\n" or done.err():
+        raise Failure("look: " + done.err().strip())
+
+
 # ---- as a user of no rights ------------------------------------------------
 
 # Pairs of perftest, and a crowd beside them of which each byte is looked at,
@@ -112,5 +127,7 @@ CASES = [
     Case("hub-tour", cmocka, "verbs_tour"),
     Case("hub-fork-server", cases_hub.over_hub, cases_fork.pair, "server",
          (), "-F"),
+    Case("hub-shm-full", full, "--hub"),
+    Case("link-shm-full", full, "--link", "full"),
     Case("hub-user-16-pairs", user_pairs),
 ]
