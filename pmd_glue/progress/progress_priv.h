@@ -16,6 +16,8 @@
 #include "pmd_glue/progress/progress.h"
 
 #define AWAKE 0u
+/* Entries of backoff[]; engines share them by index. */
+#define ROOST_PROGRESS_BACKOFFS 16u
 
 struct roost_progress {
 	/* Constant while it runs. */
@@ -58,6 +60,10 @@ struct roost_progress {
 	} own __rte_cache_aligned;
 };
 
+/* help.c: one iteration with the worker's lcore id; returns how much work there
+ * was. Thread: holder of the turn.
+ */
+unsigned int roost_progress_iterate(struct roost_progress *p);
 /* wake.c: the worker's thread looks at once, if it sleeps. Thread: any. */
 void roost_progress_wake(struct roost_progress *p);
 
