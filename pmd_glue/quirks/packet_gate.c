@@ -96,7 +96,7 @@ static int ioctl_gated(int fd, unsigned long request, void *arg)
 /* ---- before the driver ----------------------------------------------------
  */
 
-int roost_packet_gate_put(const char *library)
+static int gate_put(const char *library)
 {
 	static const struct roost_import imports[] = {
 		{ "bind", bind_socket },
@@ -110,36 +110,48 @@ int roost_packet_gate_put(const char *library)
 	return ret < (int)nb ? -ENOENT : 0;
 }
 
-void roost_packet_open(struct roost_packet *packet)
+static int packet_open(struct roost_quirk_port *port,
+		       const struct roost_quirk_conf *conf
+		       __attribute__((unused)),
+		       char *why __attribute__((unused)),
+		       size_t size __attribute__((unused)))
 {
-	*packet = (struct roost_packet){ .ifindex = 0 };
+	port->packet = (struct roost_packet){ .ifindex = 0 };
 	pthread_mutex_lock(&lock);
-	LIST_INSERT_HEAD(&packets, packet, link);
+	LIST_INSERT_HEAD(&packets, &port->packet, link);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static void packet_close(struct roost_quirk_port *port)
+{
+	pthread_mutex_lock(&lock);
+	LIST_REMOVE(&port->packet, link);
 	pthread_mutex_unlock(&lock);
 }
 
-void roost_packet_close(struct roost_packet *packet)
+static void gate_enter(struct roost_quirk_port *port)
 {
-	if (!packet->link.le_prev)
-		return;
-	pthread_mutex_lock(&lock);
-	LIST_REMOVE(packet, link);
-	pthread_mutex_unlock(&lock);
-	*packet = (struct roost_packet){ .ifindex = 0 };
+	current = &port->packet;
 }
 
-void roost_packet_gate_enter(struct roost_packet *packet)
-{
-	current = packet;
-}
-
-void roost_packet_gate_leave(void)
+static void gate_leave(void)
 {
 	current = NULL;
 }
 
-void roost_packet_read_errors(const struct roost_packet *packet)
+static int sockets(const struct roost_quirk_port *port, const int **fds)
 {
+	*fds = port->packet.socket_fds;
+	return (int)port->packet.nb_sockets;
+}
+
+/* When the interface goes down, a socket stays readable until its error is
+ * read.
+ */
+static void read_errors(const struct roost_quirk_port *port)
+{
+	const struct roost_packet *packet = &port->packet;
 	socklen_t len = sizeof(int);
 	int error;
 
@@ -148,46 +160,15 @@ void roost_packet_read_errors(const struct roost_packet *packet)
 			   &len);
 }
 
-static int quirk_open(struct roost_quirk_port *port,
-		      const struct roost_quirk_conf *conf
-		      __attribute__((unused)),
-		      char *why __attribute__((unused)),
-		      size_t size __attribute__((unused)))
-{
-	roost_packet_open(&port->packet);
-	return 0;
-}
-
-static void quirk_close(struct roost_quirk_port *port)
-{
-	roost_packet_close(&port->packet);
-}
-
-static void quirk_enter(struct roost_quirk_port *port)
-{
-	roost_packet_gate_enter(&port->packet);
-}
-
-static int quirk_sockets(const struct roost_quirk_port *port, const int **fds)
-{
-	*fds = port->packet.socket_fds;
-	return (int)port->packet.nb_sockets;
-}
-
-static void quirk_read_errors(const struct roost_quirk_port *port)
-{
-	roost_packet_read_errors(&port->packet);
-}
-
 const struct roost_quirk roost_quirk_af_packet = {
 	.library = "librte_net_af_packet.so",
 	.missing = "not loaded",
-	.put = roost_packet_gate_put,
-	.open = quirk_open,
-	.close = quirk_close,
-	.enter = quirk_enter,
-	.leave = roost_packet_gate_leave,
-	.sockets = quirk_sockets,
-	.read_errors = quirk_read_errors,
+	.put = gate_put,
+	.open = packet_open,
+	.close = packet_close,
+	.enter = gate_enter,
+	.leave = gate_leave,
+	.sockets = sockets,
+	.read_errors = read_errors,
 	.may_be_member = true,
 };

@@ -39,25 +39,4 @@ struct roost_packet {
 	LIST_ENTRY(roost_packet) link; /* from open to close */
 };
 
-/*
- * Put the gate before the driver, after EAL has loaded it. A second call
- * changes nothing. Returns 0; -ENOENT (not loaded), -EACCES.
- */
-int roost_packet_gate_put(const char *library);
-
-/* *packet must not move until it is closed. */
-void roost_packet_open(struct roost_packet *packet);
-/* Does nothing if *packet is zero-filled. */
-void roost_packet_close(struct roost_packet *packet);
-
-/* Around calls into the driver in which it may open sockets. Not nested. */
-void roost_packet_gate_enter(struct roost_packet *packet);
-void roost_packet_gate_leave(void);
-
-/* Read the pending errors of all sockets. When the interface goes down, a
- * socket stays readable until its error is read. Thread: the holder of the
- * turn.
- */
-void roost_packet_read_errors(const struct roost_packet *packet);
-
 #endif

@@ -146,7 +146,7 @@ static int callback_register(const char *path,
 	return theirs.callback_register(path, &theirs.all);
 }
 
-int roost_vhost_gate_put(const char *library)
+static int gate_put(const char *library)
 {
 	static const char name[] = "rte_vhost_driver_callback_register";
 	const struct roost_import import = { name, callback_register };
@@ -168,56 +168,42 @@ int roost_vhost_gate_put(const char *library)
 	return ret > 0 ? 0 : ret == 0 ? -ENOENT : ret;
 }
 
-void roost_vhost_open(struct roost_vhost *vhost, const char *path,
-		      struct roost_peer_trust *trust)
-{
-	*vhost = (struct roost_vhost){ .trust = trust };
-	snprintf(vhost->path, sizeof(vhost->path), "%s", path);
-	pthread_mutex_lock(&lock);
-	LIST_INSERT_HEAD(&ports, vhost, link);
-	pthread_mutex_unlock(&lock);
-}
-
-void roost_vhost_set_worker(struct roost_vhost *vhost,
-			    struct roost_worker *worker)
-{
-	pthread_mutex_lock(&lock);
-	vhost->worker = worker;
-	pthread_mutex_unlock(&lock);
-}
-
-void roost_vhost_close(struct roost_vhost *vhost)
-{
-	pthread_mutex_lock(&lock);
-	LIST_REMOVE(vhost, link);
-	pthread_mutex_unlock(&lock);
-}
-
-static int quirk_open(struct roost_quirk_port *port,
+static int vhost_open(struct roost_quirk_port *port,
 		      const struct roost_quirk_conf *conf,
 		      char *why __attribute__((unused)),
 		      size_t size __attribute__((unused)))
 {
-	roost_vhost_open(&port->vhost, conf->socket, conf->trust);
+	struct roost_vhost *vhost = &port->vhost;
+
+	*vhost = (struct roost_vhost){ .trust = conf->trust };
+	snprintf(vhost->path, sizeof(vhost->path), "%s", conf->socket);
+	pthread_mutex_lock(&lock);
+	LIST_INSERT_HEAD(&ports, vhost, link);
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
-static void quirk_close(struct roost_quirk_port *port)
+/* Waits while the old worker empties the rings. */
+static void set_worker(struct roost_quirk_port *port,
+		       struct roost_worker *worker)
 {
-	roost_vhost_close(&port->vhost);
+	pthread_mutex_lock(&lock);
+	port->vhost.worker = worker;
+	pthread_mutex_unlock(&lock);
 }
 
-static void quirk_set_first_worker(struct roost_quirk_port *port,
-				   struct roost_worker *worker)
+static void vhost_close(struct roost_quirk_port *port)
 {
-	roost_vhost_set_worker(&port->vhost, worker);
+	pthread_mutex_lock(&lock);
+	LIST_REMOVE(&port->vhost, link);
+	pthread_mutex_unlock(&lock);
 }
 
 const struct roost_quirk roost_quirk_vhost = {
 	.library = "librte_net_vhost.so",
 	.missing = "not loaded",
-	.put = roost_vhost_gate_put,
-	.open = quirk_open,
-	.close = quirk_close,
-	.set_first_worker = quirk_set_first_worker,
+	.put = gate_put,
+	.open = vhost_open,
+	.close = vhost_close,
+	.set_first_worker = set_worker,
 };

@@ -36,20 +36,4 @@ struct roost_vhost {
 	LIST_ENTRY(roost_vhost) link;
 };
 
-/*
- * Put the gate before the driver, after EAL has loaded it and before the first
- * such port is configured. Returns 0; -ENOENT (not loaded), -EACCES.
- */
-int roost_vhost_gate_put(const char *library);
-
-/* Thread: the control thread. */
-void roost_vhost_open(struct roost_vhost *vhost, const char *path,
-		      struct roost_peer_trust *trust);
-/* Set the worker that empties the rings; NULL: none. Waits while the old one
- * does so.
- */
-void roost_vhost_set_worker(struct roost_vhost *vhost,
-			    struct roost_worker *worker);
-void roost_vhost_close(struct roost_vhost *vhost);
-
 #endif
