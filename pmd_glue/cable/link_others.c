@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,12 @@
 #define OTHERS_MAX 3u
 #define LISTENS 0x10000u /* flag of a socket in net/unix */
 #define REST_MAX 108     /* "NAME/END" */
+
+struct other {
+	uid_t uid;
+	pid_t pid;     /* 0: not known */
+	bool is_apart; /* in another network namespace */
+};
 
 /* Network namespaces by the inode of their net/unix, which any user may read.
  */
@@ -93,7 +100,7 @@ static bool parse_claim(const char *path, const char *name, uid_t *uid)
 
 /* Find the claims in the network namespace of process pid. Returns how many. */
 static unsigned int look(const char *pid, bool is_apart, const char *name,
-			 struct roost_link_other *others, unsigned int max)
+			 struct other *others, unsigned int max)
 {
 	char path[64], line[512];
 	unsigned int nb = 0, flags;
@@ -113,7 +120,7 @@ static unsigned int look(const char *pid, bool is_apart, const char *name,
 			   &inode) != 2 ||
 		    !(flags & LISTENS))
 			continue; /* a connection has the name of its claim */
-		others[nb++] = (struct roost_link_other){
+		others[nb++] = (struct other){
 			.uid = uid,
 			.pid = owner(space_of(pid), inode),
 			.is_apart = is_apart,
@@ -124,9 +131,11 @@ static unsigned int look(const char *pid, bool is_apart, const char *name,
 	return nb;
 }
 
-unsigned int roost_link_find_others(const char *name,
-				    struct roost_link_other *others,
-				    unsigned int max)
+/* Find processes that hold an end of a link of this name, but belong to another
+ * user or are in another network namespace. Returns how many, max at most.
+ */
+static unsigned int find_others(const char *name, struct other *others,
+				unsigned int max)
 {
 	struct spaces spaces = { .own = space_of("self") };
 	unsigned int nb = look("self", false, name, others, max);
@@ -145,8 +154,8 @@ unsigned int roost_link_find_others(const char *name,
 
 void roost_link_waits_for(const char *name, char *text, size_t size)
 {
-	struct roost_link_other others[OTHERS_MAX];
-	unsigned int nb = roost_link_find_others(name, others, OTHERS_MAX);
+	struct other others[OTHERS_MAX];
+	unsigned int nb = find_others(name, others, OTHERS_MAX);
 	size_t len;
 	char who[64];
 

@@ -39,8 +39,6 @@
 /* Holds a frame of path MTU 4096 with its headers. */
 #define ROOST_SHM_SLOT_BYTES 4352u
 #define ROOST_SHM_SLOTS 512u
-/* A peer never has more than half the slots (channel.h). */
-#define ROOST_SHM_RING_LEN 256u
 /* Sixteen peers, the daemon, and the one that replaces it. */
 #define ROOST_SHM_SEATS 18u
 

@@ -43,7 +43,8 @@ struct roost_group *roost_group_find(const struct roost_group_family *f,
 	return NULL;
 }
 
-void roost_group_forget_question(struct roost_group *g)
+/* No answer is due. */
+static void forget_question(struct roost_group *g)
 {
 	free(g->asked);
 	g->asked = NULL;
@@ -149,7 +150,7 @@ static void cancel_all(struct roost_membership *m, struct roost_group_family *f)
 	f->answer_all_due_ns = ROOST_NEVER_NS;
 	for (g = TAILQ_FIRST(&f->groups); g; g = after) {
 		after = TAILQ_NEXT(g, link);
-		roost_group_forget_question(g);
+		forget_question(g);
 		g->changes_left = 0;
 		g->change_due_ns = ROOST_NEVER_NS;
 		if (!g->member)
@@ -287,7 +288,7 @@ static void say_answer(struct roost_membership *m, struct roost_group_family *f,
 			   g);
 	else
 		send_one(m, f, g);
-	roost_group_forget_question(g);
+	forget_question(g);
 	f->quiet_until_ns = now_ns + ANSWER_GAP_NS;
 }
 
@@ -382,7 +383,7 @@ int roost_membership_join(struct roost_membership *m,
 static void leave(struct roost_membership *m, struct roost_group_family *f,
 		  struct roost_group *g, uint64_t now_ns)
 {
-	roost_group_forget_question(g);
+	forget_question(g);
 	g->member = false;
 	if (!g->silent && f->dialect->leaves)
 		start_change(m, f, g, now_ns);

@@ -70,8 +70,6 @@ void roost_group_arm(struct roost_membership *m, uint64_t *due_ns,
 		     uint64_t at_ns);
 /* A random time, 1 to limit_ns. */
 uint64_t roost_group_within(struct roost_membership *m, uint64_t limit_ns);
-/* Forget the query for the group: no answer is due. */
-void roost_group_forget_question(struct roost_group *g);
 /* Note the querier of a query, and choose the version to use. */
 void roost_group_learn_querier(struct roost_membership *m,
 			       struct roost_group_family *f,

@@ -20,11 +20,11 @@
 #include "apps/roostd/switch/frame.h"
 #include "apps/roostd/switch/seen.h"
 
-/* At 0, 50, 150, 350, 750, 1550, 3150 and 6350 ms. */
+/* At 0, 50, 150, 350, 750, 1550, 3150 and 6350 ms. Numbers must stay in
+ * quarantine longer than that, and than a timewait.
+ */
 #define ROOST_DEPARTED_TRIES 8u
 #define ROOST_DEPARTED_FIRST_NS UINT64_C(50000000)
-/* Numbers must stay in quarantine longer than that, and than a timewait. */
-#define ROOST_DEPARTED_LAST_NS UINT64_C(6350000000)
 #define ROOST_DEPARTED_BUCKETS 4096u
 /* Connections of all dead clients; more are forgotten. */
 #define ROOST_DEPARTED_MAX 262144u
