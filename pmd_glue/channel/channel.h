@@ -57,14 +57,13 @@ struct roost_shm_channel;
  * reads, and a slower one does not.
  */
 #define ROOST_SHM_PROGRESS_PKTS 32u
-#define ROOST_SHM_PATIENCE_NS 1000000u
 
 #define ROOST_SHM_NO_SEAT UINT32_MAX
 
 struct roost_shm_params {
 	struct roost_shm_shape shape;
-	uint64_t patience_ns; /* ROOST_SHM_PATIENCE_NS, or another */
-	uint16_t port;        /* of received mbufs */
+	uint64_t patience_ns;
+	uint16_t port; /* of received mbufs */
 	/* Copies of received frames that are kept at the same time, besides
 	 * those that the engine works on; 0: few.
 	 */
@@ -78,12 +77,10 @@ struct roost_shm_counters {
 	uint64_t rx_no_mbuf_pkts;  /* dropped: no mbuf was free */
 	uint64_t tx_pkts;
 	uint64_t tx_bytes;
-	uint64_t tx_copied_pkts;   /* of tx_pkts: were in no slot */
-	uint64_t tx_unread_pkts;   /* dropped: the peer does not read */
-	uint64_t tx_no_slot_pkts;  /* dropped: no slot for a copy */
-	uint64_t tx_too_long_pkts; /* dropped: longer than a slot */
-	uint64_t tx_no_peer_pkts;  /* dropped: for an empty seat */
-	uint64_t rings;            /* doorbells rung */
+	uint64_t tx_copied_pkts;  /* of tx_pkts: were in no slot */
+	uint64_t tx_unread_pkts;  /* dropped: the peer does not read */
+	uint64_t tx_no_peer_pkts; /* dropped: for an empty seat */
+	uint64_t rings;           /* doorbells rung */
 };
 
 /* A peer that was introduced. */

@@ -134,7 +134,9 @@ static bool is_in_slot(struct roost_shm_channel *ch,
 	       mbuf->data_off == ROOST_SHM_HEADROOM && mbuf->nb_segs == 1;
 }
 
-/* A frame in another memory, copied into a slot. NULL: counted for the seat. */
+/* A frame in another memory, copied into a slot. NULL: longer than a slot,
+ * or no slot is free.
+ */
 static struct rte_mbuf *copy_to_slot(struct roost_shm_channel *ch,
 				     const struct rte_mbuf *mbuf,
 				     struct roost_shm_counters *counters)
@@ -144,15 +146,11 @@ static struct rte_mbuf *copy_to_slot(struct roost_shm_channel *ch,
 	const void *from;
 	void *to;
 
-	if (len > roost_shm_frame_max_bytes(&ch->memory.shape)) {
-		counters->tx_too_long_pkts++;
+	if (len > roost_shm_frame_max_bytes(&ch->memory.shape))
 		return NULL;
-	}
 	copy = rte_pktmbuf_alloc(roost_shm_pool_mempool(ch->tx_pool));
-	if (!copy) {
-		counters->tx_no_slot_pkts++;
+	if (!copy)
 		return NULL;
-	}
 	to = rte_pktmbuf_mtod(copy, void *);
 	/* From several segments, straight to its place. */
 	from = rte_pktmbuf_read(mbuf, 0, len, to);
