@@ -9,13 +9,6 @@
  * one.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -24,6 +17,8 @@
 
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+
+#include "tests/cmocka.h"
 
 static inline struct sockaddr_storage addr_of(const char *ip, uint16_t port)
 {

@@ -12,9 +12,6 @@
  * the medians of RUNS (50); memcpy: the same bytes copied alone, slot by slot.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +21,7 @@
 #include <x86intrin.h>
 #endif
 
-#include <cmocka.h>
-
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/port_world.h"
 
 #define BURST 32u

@@ -34,13 +34,7 @@
  */
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <roost/cq.h>
 #include <roost/mr.h>
@@ -52,6 +46,7 @@
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 #include "lib/wire/frame.h"
+#include "tests/cmocka.h"
 
 struct rte_mempool;
 struct sim;

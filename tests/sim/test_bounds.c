@@ -9,13 +9,6 @@
  * leads what the engine does through here.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
@@ -25,6 +18,7 @@
 #include "lib/engine/transport/share_priv.h"
 #include "lib/wire/frame.h"
 #include "tests/bench/ends.h"
+#include "tests/cmocka.h"
 #include "tests/unit/engine/busy.h"
 
 #define NB_QPS 8192u

@@ -11,13 +11,6 @@
  * second, or never (sched_rt_runtime_us): a test that needs this is too late.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -25,6 +18,8 @@
 #include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/cmocka.h"
 
 #define PREEMPTED_ROUNDS 5
 #define PREEMPTED_LATE_NS INT64_C(600000000)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <limits.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 #include <sys/xattr.h>
 
 #include "apps/command.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/temp_dir.h"
 
 static char path[PATH_MAX], found[PATH_MAX];

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 #include <json-c/json.h>
 
 #include "apps/ctl_print.h"
+#include "tests/cmocka.h"
 
 static void assert_printed(void (*print)(FILE *out, struct json_object *o),
 			   const char *json, const char *expected)

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -23,6 +17,7 @@
 #include <unistd.h>
 
 #include "apps/ctl_socket.h"
+#include "tests/cmocka.h"
 
 static _Atomic unsigned int nb_connects;
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +10,7 @@
 
 #include "apps/doctor_patient.h"
 #include "lib/config/addr.h"
+#include "tests/cmocka.h"
 
 /* ---- findings ------------------------------------------------------------ */
 

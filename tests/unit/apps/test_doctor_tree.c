@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <limits.h>
 #include <string.h>
 
 #include "apps/doctor_patient.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/temp_dir.h"
 
 #define NIC "0000:03:00.0"

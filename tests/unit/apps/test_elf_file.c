@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -18,6 +13,7 @@
 #include <unistd.h>
 
 #include "apps/elf_file.h"
+#include "tests/cmocka.h"
 
 #define ADDR 0x400000u
 #define INTERP "/lib64/ld-linux-x86-64.so.2"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -19,6 +14,7 @@
 #include "apps/picture_static.h"
 #include "lib/config/resolve.h"
 #include "lib/sysfs/picture.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/temp_dir.h"
 
 static char path[ROOST_PICTURE_PATH_MAX];

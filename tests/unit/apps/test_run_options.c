@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +8,7 @@
 
 #include "apps/run_options.h"
 #include "lib/config/key.h"
+#include "tests/cmocka.h"
 #include <roost/qos.h>
 
 #define WORDS(...) ((char *[]){ __VA_ARGS__, NULL })

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +16,7 @@
 #include "lib/config/key.h"
 #include "lib/config/resolve.h"
 #include "pmd_glue/share/message.h"
+#include "tests/cmocka.h"
 
 /* A daemon that says how many ports it has. */
 static char path[64], other[64];

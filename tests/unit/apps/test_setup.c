@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -14,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "apps/setup.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/temp_dir.h"
 
 #define NIC "0000:03:00.0"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -13,6 +8,7 @@
 
 #include "apps/shim.h"
 #include <roost/config.h>
+#include "tests/cmocka.h"
 #include "tests/unit/apps/temp_dir.h"
 
 static char exe[PATH_MAX], verbs[PATH_MAX], rdmacm[PATH_MAX];

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +9,7 @@
 
 #include "apps/top_rows.h"
 #include "apps/top_text.h"
+#include "tests/cmocka.h"
 
 /* A process with one device; what changes has a %. */
 #define PROCESS                                                                \

@@ -2,15 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cm/msg.h"
+#include "tests/cmocka.h"
 
 static const struct roost_cm_ip_hdr v4 = {
 	.src = { { [10] = 0xff, [11] = 0xff, 198, 18, 0, 1 } },

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
@@ -15,6 +9,7 @@
 #include "cm/priv.h"
 #include "lib/engine/core/dev.h"
 #include "lib/engine/core/lease.h"
+#include "tests/cmocka.h"
 
 #define PREFIX 0x1abcu
 #define PREFIX_BITS 13u

@@ -2,15 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cm/msg.h"
+#include "tests/cmocka.h"
 
 /* Bytes as IBTA's tables have them, written by hand: what stands at an offset
  * of the MAD (24 bytes of header first), ended by a row of length 0.

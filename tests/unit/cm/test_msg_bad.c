@@ -2,16 +2,11 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cm/msg.h"
+#include "tests/cmocka.h"
 
 /* A message of each type that decodes. */
 static struct roost_cm_msg good(enum roost_cm_msg_type type)

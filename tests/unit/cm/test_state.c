@@ -2,15 +2,9 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <roost/cm.h>
 #include "cm/state.h"
+#include "tests/cmocka.h"
 
 /* Which inputs each state takes, written down once more and by hand. */
 #define IN(x) (1u << ROOST_CM_##x)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +10,7 @@
 #include <roost/config.h>
 #include "lib/config/key.h"
 #include "lib/config/resolve.h"
+#include "tests/cmocka.h"
 #include "tests/unit/config/temp_file.h"
 
 #define NOTHING ((char *[]){ NULL })

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
 
 #include <roost/config.h>
 #include "lib/config/fail.h"
+#include "tests/cmocka.h"
 
 static void fail__formats_and_returns_einval(void **state)
 {

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/config/nearest.h"
+#include "tests/cmocka.h"
 
 static const char *const keys[] = { "devargs", "link", "ip", "gw", "mtu" };
 

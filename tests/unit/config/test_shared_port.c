@@ -3,11 +3,6 @@
  */
 
 /* Ports that share a DPDK port, each on a VLAN of its own. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 
@@ -15,6 +10,7 @@
 #include <roost/config.h>
 #include "lib/config/key.h"
 #include "lib/config/resolve.h"
+#include "tests/cmocka.h"
 
 #define NOTHING ((char *[]){ NULL })
 

@@ -10,13 +10,7 @@
  * by tests that let the worker make packets: they give a pool.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <roost/cq.h>
 #include <roost/mr.h>
@@ -27,6 +21,7 @@
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
 #include "lib/event/source.h"
+#include "tests/cmocka.h"
 
 struct rte_mempool;
 

@@ -3,14 +3,9 @@
  */
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/event/source.h"
+#include "tests/cmocka.h"
 
 static struct roost_channel *channel;
 static struct roost_event_source a, b;

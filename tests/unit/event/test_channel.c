@@ -6,21 +6,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/event/source.h"
+#include "tests/cmocka.h"
 
 static struct roost_channel *new_channel(unsigned int capacity)
 {

@@ -6,21 +6,17 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <poll.h>
 
 #include "lib/event/source.h"
+#include "tests/cmocka.h"
 
 /* What the reader's readv() does besides reading. */
 static void (*after_read)(void);

@@ -6,17 +6,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/event/gone_fd.h"
 #include "lib/event/source.h"
+#include "tests/cmocka.h"
 
 static struct roost_channel *channel;
 static struct roost_event_source source;

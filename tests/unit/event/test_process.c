@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -21,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/event/process.h"
+#include "tests/cmocka.h"
 
 #define CHILD_S 10
 

@@ -11,16 +11,11 @@
  * the MACs, are what the test says, as net_ring has none.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <roost/loop.h>
 
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 struct rte_mbuf;

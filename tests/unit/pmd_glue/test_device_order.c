@@ -8,12 +8,6 @@
  *
  * The calls of DPDK's that count are ours here, and go on to DPDK's own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,6 +21,7 @@
 #include <roost/config.h>
 #include <roost/roost.h>
 #include "pmd_glue/device.h"
+#include "tests/cmocka.h"
 
 #define WAIT_US 10000u
 #define WAITS 500u

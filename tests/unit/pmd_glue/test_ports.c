@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -20,6 +14,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/report_device.h"
 #include "pmd_glue/share/port.h"
+#include "tests/cmocka.h"
 
 /*
  * A backend that notes its calls, in place of ethdev: a letter and the number

@@ -4,13 +4,6 @@
 
 /* A port behind a switch: a real one of EAL, whose frames come back to it. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -26,6 +19,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/uplink.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 #define MS 1000000ull

@@ -7,20 +7,15 @@
  * asked for, and those of Roost's accesses do not.
  */
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/engine/core/catch.h"
 #include "lib/wire/guard.h"
+#include "tests/cmocka.h"
 
 #define PAGE 4096u
 

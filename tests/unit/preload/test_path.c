@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/preload/path.h"
+#include "tests/cmocka.h"
 
 #define PICTURE "/dev/shm/picture"
 

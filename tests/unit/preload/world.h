@@ -9,12 +9,6 @@
  * starts itself with both. Includes what cmocka needs.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -28,6 +22,7 @@
 #include <unistd.h>
 
 #include "lib/sysfs/picture.h"
+#include "tests/cmocka.h"
 
 #define CLASS "/sys/class/infiniband"
 #define DEVICE CLASS "/roost0"

@@ -3,11 +3,6 @@
  *
  * The formats of sysfs: as drivers/infiniband/core/sysfs.c writes them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/sysfs/picture.h"
+#include "tests/cmocka.h"
 
 #define PORT "sys/class/infiniband/roost0/ports/1/"
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/sysfs/sum.h"
+#include "tests/cmocka.h"
 
 static char picture[] = "/tmp/test_sum.XXXXXX";
 static char file[64];

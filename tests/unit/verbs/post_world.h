@@ -9,19 +9,13 @@
  * of posting share. Included by one file of a test program.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
 
 #include "real_engine.h"
+#include "tests/cmocka.h"
 
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
 

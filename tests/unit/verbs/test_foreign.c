@@ -7,12 +7,6 @@
  */
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
@@ -20,6 +14,7 @@
 #include <infiniband/verbs.h>
 
 #include "real_engine.h"
+#include "tests/cmocka.h"
 
 /* What a program has of one context. */
 struct world {

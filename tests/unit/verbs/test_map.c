@@ -2,16 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "lib/verbs/map.h"
+#include "tests/cmocka.h"
 
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
 

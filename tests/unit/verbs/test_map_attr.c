@@ -2,17 +2,11 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "lib/verbs/map.h"
+#include "tests/cmocka.h"
 
 static struct ibv_ah_attr numbered_ah(uint8_t from)
 {

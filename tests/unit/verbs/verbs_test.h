@@ -9,19 +9,13 @@
  * engine behind it.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
 
 #include "fake_engine.h"
+#include "tests/cmocka.h"
 
 #define NB(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -6,9 +6,8 @@
 
 /* The same tests with every kernel that this processor has, each in use. */
 
-#include <cmocka.h>
-
 #include "lib/wire/icrc.h"
+#include "tests/cmocka.h"
 
 /* Returns how many tests failed. */
 #define RUN_WITH_EACH_KERNEL(tests)                                            \

@@ -2,18 +2,14 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/wire/fixture.h"
+
+#include "tests/cmocka.h"
 
 /*
  * IBTA table 38 (opcodes), Annex A14 (XRC), A17 (CNP), A19 (FLUSH, ATOMIC

@@ -2,14 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "lib/wire/frame.h"
+#include "tests/cmocka.h"
 
 /* IBTA table 45, in its own unit: hundredths of a millisecond. */
 static const uint32_t table_45[32] = {

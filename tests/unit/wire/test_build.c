@@ -2,15 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/wire/frame.h"
+#include "tests/cmocka.h"
 #include "tests/unit/wire/fixture.h"
 
 #define CHECK_BYTES(buf, ...)                                                  \

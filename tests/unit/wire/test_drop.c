@@ -3,15 +3,11 @@
  */
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <roost/drop.h>
+
+#include "tests/cmocka.h"
 
 static void drop__names_are_lower_case(void **state)
 {

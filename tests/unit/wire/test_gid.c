@@ -2,14 +2,9 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <roost/gid.h>
+
+#include "tests/cmocka.h"
 
 static const struct roost_gid zero;
 static const struct roost_gid link_local = { { 0xfe, 0x80, [15] = 1 } };

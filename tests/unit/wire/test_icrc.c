@@ -5,15 +5,10 @@
  * bit, that is held against packets of RoCE hardware before it is believed.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/wire/icrc.h"
+#include "tests/cmocka.h"
 #include "tests/unit/wire/fixture.h"
 #include "tests/unit/wire/each_kernel.h"
 

@@ -6,20 +6,16 @@
  */
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <isa-l/crc.h>
 
 #include "lib/wire/frame.h"
 #include "lib/wire/icrc.h"
+#include "tests/cmocka.h"
 #include "tests/unit/wire/fixture.h"
 
 #define LEN_MAX 9100u

@@ -2,15 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/wire/opcode.h"
+#include "tests/cmocka.h"
 #include "tests/unit/wire/fixture.h"
 
 static void opcode__known_and_unknown(void **state)

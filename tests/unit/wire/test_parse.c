@@ -5,15 +5,10 @@
  * a read beyond it ends the test.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/wire/frame.h"
+#include "tests/cmocka.h"
 #include "tests/unit/wire/fixture.h"
 
 /* ---- what was built is what is parsed ------------------------------------ */

@@ -4,15 +4,10 @@
  * The IP and UDP headers of lib/wire/parse.c; test_parse.c has the rest.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/wire/frame.h"
+#include "tests/cmocka.h"
 #include "tests/unit/wire/fixture.h"
 
 /* ---- lengths ------------------------------------------------------------- */

@@ -2,14 +2,8 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "lib/wire/psn.h"
+#include "tests/cmocka.h"
 
 static void psn__is_24_bits(void **state)
 {

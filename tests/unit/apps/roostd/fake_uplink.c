@@ -5,19 +5,15 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdatomic.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "pmd_glue/netif/gid_table.h"
 #include "pmd_glue/uplink.h"
+#include "tests/cmocka.h"
 
 struct fake_uplink fake;
 

@@ -2,13 +2,6 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <unistd.h>
 
@@ -16,6 +9,7 @@
 #include "apps/roostd/handover.h"
 #include "apps/roostd/loop.h"
 #include "pmd_glue/process/clock.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/lanes_world.h"
 #include "tests/unit/apps/roostd/nic_world.h"
 

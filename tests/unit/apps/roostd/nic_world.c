@@ -3,12 +3,7 @@
  */
 #include "tests/unit/apps/roostd/nic_world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/fake_uplink.h"
 
 const uint8_t peer_mac[6] = { 2, 0, 0, 0, 0, 2 };

@@ -5,9 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,10 +12,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "apps/roostd/nic.h"
 #include "pmd_glue/channel/sleep.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/fake_uplink.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"

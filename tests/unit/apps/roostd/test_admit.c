@@ -4,13 +4,6 @@
 
 /* The policy as clients meet it, also those that ask for more than they may. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
@@ -18,6 +11,7 @@
 #include <unistd.h>
 
 #include "apps/roostd/admit.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"

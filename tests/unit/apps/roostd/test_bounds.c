@@ -4,13 +4,6 @@
 
 /* Those who take too much of a hub: others do not notice. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,6 +11,7 @@
 #include <unistd.h>
 
 #include "apps/roostd/client.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"

@@ -4,13 +4,6 @@
 
 /* The daemon at its control socket, as roost ctl asks. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,6 +16,7 @@
 
 #include "apps/roostd/ctl.h"
 #include "apps/roostd/handover.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"

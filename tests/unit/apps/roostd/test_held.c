@@ -6,13 +6,6 @@
  * has the others stand still, and when not.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -21,6 +14,7 @@
 #include "apps/roostd/handover.h"
 #include "apps/roostd/loop.h"
 #include "pmd_glue/process/clock.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/lanes_world.h"
 #include "tests/unit/apps/roostd/nic_world.h"
 

@@ -7,13 +7,6 @@
  * TSan runs it, too.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,6 +18,7 @@
 #include "apps/roostd/handover.h"
 #include "apps/roostd/loop.h"
 #include "pmd_glue/process/clock.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/lanes_world.h"
 #include "tests/unit/apps/roostd/nic_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"

@@ -4,13 +4,6 @@
 
 /* The file of the daemon's socket. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +18,7 @@
 #include <unistd.h>
 
 #include "apps/roostd/listen.h"
+#include "tests/cmocka.h"
 
 #define STARTERS 8
 #define TYPE SOCK_SEQPACKET

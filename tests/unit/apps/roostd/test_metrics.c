@@ -5,13 +5,6 @@
 /* Metrics: where they are told, their text, the page of a hub, and the server.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -30,6 +23,7 @@
 #include "apps/roostd/metrics.h"
 #include "apps/roostd/metrics_page.h"
 #include "apps/roostd/metrics_text.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"

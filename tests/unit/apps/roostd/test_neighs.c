@@ -4,16 +4,10 @@
 
 /* The neighbours of clients. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/fake_uplink.h"
 #include "tests/unit/apps/roostd/nic_world.h"
 #include "tests/unit/apps/roostd/port_world.h"

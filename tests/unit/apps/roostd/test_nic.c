@@ -4,18 +4,12 @@
 
 /* Clients of a port with a network behind it. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/fake_uplink.h"
 #include "tests/unit/apps/roostd/nic_world.h"
 #include "tests/unit/apps/roostd/port_world.h"

@@ -4,13 +4,6 @@
 
 /* What a service manager hears, and what the daemon may. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +13,7 @@
 
 #include "apps/roostd/notify.h"
 #include "apps/roostd/rights.h"
+#include "tests/cmocka.h"
 
 static int manager;
 static char name[64], heard[600];

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <pwd.h>
@@ -16,6 +10,7 @@
 #include "apps/roostd/switch/claim.h"
 #include "apps/roostd/switch/group.h"
 #include "apps/roostd/switch/seen.h"
+#include "tests/cmocka.h"
 #include "tests/unit/config/temp_file.h"
 
 #define PORT "[port0]\ndevargs = net_ring0\nip = 10.0.0.1/24\n"

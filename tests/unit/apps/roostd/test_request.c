@@ -4,16 +4,10 @@
 
 /* What clients of a hub ask, and what they are told. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"

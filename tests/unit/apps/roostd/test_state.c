@@ -4,13 +4,6 @@
 
 /* The state file of a port: kept, refused, made anew. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -24,6 +17,7 @@
 #include <unistd.h>
 
 #include "apps/roostd/state.h"
+#include "tests/cmocka.h"
 
 static char dir[] = "/tmp/roost-state-XXXXXX";
 static char path[ROOSTD_STATE_PATH_MAX];

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -16,6 +10,7 @@
 #include <string.h>
 
 #include "cm/rdmacm/addr.h"
+#include "tests/cmocka.h"
 
 static const uint8_t mapped[16] = { [10] = 0xff, [11] = 0xff, 198, 18, 0, 1 };
 

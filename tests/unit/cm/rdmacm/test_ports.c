@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "cm/rdmacm/ports.h"
+#include "tests/cmocka.h"
 
 static struct roost_rdmacm_claim claim(uint8_t last, bool any)
 {

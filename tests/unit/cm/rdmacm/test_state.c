@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
 #include "cm/rdmacm/state.h"
+#include "tests/cmocka.h"
 
 /* One letter for each state, in their order; a capital: allowed. */
 static const char *const wanted[ROOST_RDMACM_CALLS] = {

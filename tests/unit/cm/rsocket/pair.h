@@ -7,14 +7,10 @@
 /* Listeners and connected pairs over the fake device, and threads. */
 
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <rdma/rsocket.h>
+
+#include "tests/cmocka.h"
 
 #define PORT 7471
 

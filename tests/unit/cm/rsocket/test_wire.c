@@ -7,15 +7,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cm/rsocket/wire.h"
+#include "tests/cmocka.h"
 
 /* clang-format off */
 static const uint8_t hello_bytes[ROOST_RS_HELLO_BYTES] = {

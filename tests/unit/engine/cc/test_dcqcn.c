@@ -12,14 +12,8 @@
  * + RAI; RC = (RT + RC) / 2 both above F:  RT = RT + RHAI; RC = (RT + RC) / 2
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "lib/engine/cc/dcqcn.h"
+#include "tests/cmocka.h"
 
 #define US 1000ull
 #define LINE_MBPS 40000u

@@ -3,17 +3,12 @@
  */
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/engine/core/arena.h"
+#include "tests/cmocka.h"
 
 #define PIECES 4000u
 #define THREADS 4u

@@ -7,17 +7,12 @@
  */
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "lib/engine/core/copy.h"
+#include "tests/cmocka.h"
 #include "tests/unit/wire/each_kernel.h"
 
 #define LEN_MAX 4096u

@@ -2,16 +2,11 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/engine/core/hold.h"
+#include "tests/cmocka.h"
 
 /* A worker's bound; what is given back is given out again. */
 static void hold__bound(void **state)

@@ -4,16 +4,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/engine/core/idmap.h"
+#include "tests/cmocka.h"
 
 static const uint64_t seed[2] = { 0x0123456789abcdefu, 0xfedcba9876543210u };
 

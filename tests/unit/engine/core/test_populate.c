@@ -6,13 +6,6 @@
  * counts.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/engine/core/populate.h"
+#include "tests/cmocka.h"
 
 #define PAGE 4096ul
 #define SMALL (1ul << 20)

@@ -2,17 +2,12 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <limits.h>
 
 #include "lib/engine/core/timer.h"
+#include "tests/cmocka.h"
 
 #define TICK_NS (1ull << ROOST_TIMER_TICK_SHIFT)
 #define ROUND_NS (TICK_NS * ROOST_TIMER_SLOTS)

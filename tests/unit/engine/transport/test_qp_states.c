@@ -2,15 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/engine/transport/qp_priv.h"
+#include "tests/cmocka.h"
 
 /*
  * The table once more, by hand, one letter for an attribute, after IBTA

@@ -3,12 +3,6 @@
  */
 #include "tests/unit/pmd_glue/cable/cable_world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>
@@ -19,6 +13,7 @@
 #include "pmd_glue/cable/link.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 
 #define WAIT_NS 5000000000u

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -21,6 +15,7 @@
 
 #include "lib/engine/core/in_place.h"
 #include "pmd_glue/process/control.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/cable/cable_world.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 

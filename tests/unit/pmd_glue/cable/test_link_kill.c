@@ -2,12 +2,6 @@
  * Copyright (c) 2026 The Roost authors
  */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +24,7 @@
 #include "lib/face/shim.h"
 #include "lib/engine/core/dev_priv.h"
 #include "pmd_glue/process/clock.h"
+#include "tests/cmocka.h"
 
 /*
  * One end of a link or of a pair of memif ports is killed, again and again,

@@ -3,11 +3,6 @@
  */
 #include "tests/unit/pmd_glue/channel/pair.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 #include <sys/socket.h>
 
@@ -16,6 +11,7 @@
 #include "lib/engine/core/in_place.h"
 #include "lib/wire/bytes.h"
 #include "lib/wire/frame.h"
+#include "tests/cmocka.h"
 
 uint64_t pair_patience_ns;
 

@@ -4,13 +4,6 @@
 
 /* EAL is never initialised here. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -20,6 +13,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/engine/core/in_place.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 
 #define A 1

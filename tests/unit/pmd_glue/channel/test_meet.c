@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,6 +15,7 @@
 #include <rte_mbuf.h>
 
 #include "pmd_glue/channel/meet.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 
 #define NOW 1000u

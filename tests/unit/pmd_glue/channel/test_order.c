@@ -6,18 +6,12 @@
  * first. EAL is never initialised here.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/socket.h>
 
 #include <rte_mbuf.h>
 
 #include "lib/engine/core/in_place.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 
 #define A 1

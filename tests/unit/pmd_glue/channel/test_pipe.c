@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +9,7 @@
 
 #include "pmd_glue/channel/pipe.h"
 #include "pmd_glue/channel/sleep.h"
+#include "tests/cmocka.h"
 
 #define LEN 8u
 #define SLOTS 16u

@@ -4,13 +4,6 @@
 
 /* EAL is never initialised here. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +12,7 @@
 #include "lib/engine/core/in_place.h"
 #include "lib/engine/core/mbuf.h"
 #include "pmd_glue/channel/pool.h"
+#include "tests/cmocka.h"
 
 #define SLOTS 64u
 

@@ -6,13 +6,6 @@
  * EAL is never initialised here.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -32,6 +25,7 @@
 #include "lib/engine/core/in_place.h"
 #include "pmd_glue/channel/meet.h"
 #include "pmd_glue/process/clock.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 
 #define QPN 0x1234u

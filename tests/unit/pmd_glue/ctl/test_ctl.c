@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +22,7 @@
 #include <roost/roost.h>
 #include "lib/face/shim.h"
 #include "pmd_glue/ctl/ctl.h"
+#include "tests/cmocka.h"
 
 /*
  * The control socket of this process, from outside: a device on a link that

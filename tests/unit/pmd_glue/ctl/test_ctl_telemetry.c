@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <ftw.h>
 #include <stdio.h>
@@ -20,6 +14,8 @@
 
 #include <roost/config.h>
 #include <roost/roost.h>
+
+#include "tests/cmocka.h"
 
 /*
  * A program that runs EAL itself, with telemetry, asked as dpdk-telemetry.py

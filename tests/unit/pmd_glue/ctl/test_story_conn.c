@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/engine/core/conn_view.h"
 #include "pmd_glue/ctl/story.h"
+#include "tests/cmocka.h"
 
 #define S 1000000000ull
 #define NOW (100 * S)

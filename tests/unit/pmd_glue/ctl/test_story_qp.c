@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/engine/core/view.h"
 #include "lib/wire/opcode.h"
 #include "pmd_glue/ctl/story.h"
+#include "tests/cmocka.h"
 
 #define NOW 100000000000ull
 

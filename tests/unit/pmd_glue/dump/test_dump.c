@@ -3,10 +3,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "pmd_glue/dump/dump.h"
 #include "pmd_glue/process/control.h"
+#include "tests/cmocka.h"
 
 #define FRAMES 20000u
 #define WRITERS 3u

@@ -2,16 +2,11 @@
  * Copyright (c) 2026 The Roost authors
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/wire/bytes.h"
 #include "pmd_glue/dump/filter.h"
+#include "tests/cmocka.h"
 
 #define LEN 400u
 

@@ -3,16 +3,13 @@
  */
 #include "tests/unit/pmd_glue/host/group_frames.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "lib/wire/bytes.h"
 #include "pmd_glue/host/ip.h"
+#include "tests/cmocka.h"
 
 #define EDGE_ROOM 8192u
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
@@ -19,6 +13,7 @@
 #include "pmd_glue/port/ethport.h"
 #include "pmd_glue/host/groups.h"
 #include "pmd_glue/host/membership.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/group_frames.h"
 
 /*

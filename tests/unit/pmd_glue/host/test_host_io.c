@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 #include "pmd_glue/host/groups.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/process/clock.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 /* The host is 198.18.0.2; its groups only count. */

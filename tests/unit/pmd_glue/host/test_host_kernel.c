@@ -6,12 +6,6 @@
  * A host beside a kernel and beside stations that want its addresses: whose
  * routes it goes by, whom it defends, and what it is after a change of MAC.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
@@ -21,6 +15,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/host/host.h"
 #include "pmd_glue/host/nd.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 #define SENT_MAX 16u

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/wire/bytes.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/membership_world.h"
 
 /* RFC 3376, 8.12: 2 * 125 s + 10 s */

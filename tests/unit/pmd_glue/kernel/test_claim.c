@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -22,6 +16,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/kernel/claim.h"
+#include "tests/cmocka.h"
 
 /* Numbers that no interface has, another one for each process that tests. */
 static unsigned int ifindex;

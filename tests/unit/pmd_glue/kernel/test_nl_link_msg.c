@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -19,6 +13,7 @@
 #include <libmnl/libmnl.h>
 
 #include "pmd_glue/kernel/nl_link_msg.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 /* Messages are made here as the kernel makes them. */

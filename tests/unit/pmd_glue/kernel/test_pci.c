@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -17,6 +11,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/kernel/pci.h"
+#include "tests/cmocka.h"
 
 #define NIC "0000:03:00.0"
 #define TWIN "0000:03:00.1"

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +9,7 @@
 #include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/host/route.h"
 #include "pmd_glue/kernel/tap.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 #include "tests/unit/pmd_glue/own_net.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -21,6 +15,7 @@
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/progress/progress.h"
 #include "pmd_glue/kernel/twin.h"
+#include "tests/cmocka.h"
 #include "tests/unit/engine/eal.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 #include "tests/unit/pmd_glue/own_net.h"

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -16,6 +10,7 @@
 
 #include "lib/wire/frame.h"
 #include "pmd_glue/kernel/udp_sink.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/own_net.h"
 
 #define REFUSAL_MS 100

@@ -2,16 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <unistd.h>
 
 #include "pmd_glue/netif/guid.h"
+#include "tests/cmocka.h"
 
 /* Appendix A of the SipHash paper. */
 static void siphash__published_vector(void **state)

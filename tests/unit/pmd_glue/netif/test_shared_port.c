@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <string.h>
@@ -21,6 +15,7 @@
 #include <roost/roost.h>
 #include "lib/face/shim.h"
 #include "lib/wire/frame.h"
+#include "tests/cmocka.h"
 
 /*
  * Devices on a net_ring port, which gives back what it is given: a frame of

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "pmd_glue/port/driver.h"
+#include "tests/cmocka.h"
 
 static const char *complete(const char *devargs)
 {

@@ -6,12 +6,6 @@
  * Frames in pieces. net_ring hands on what it was given, piece by piece, and
  * to itself: so frames come in as a NIC with small buffers delivers them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 
@@ -24,6 +18,7 @@
 #include "pmd_glue/port/ethport_priv.h"
 #include "pmd_glue/quirks/import.h"
 #include "pmd_glue/netif/shared_port.h"
+#include "tests/cmocka.h"
 
 #define FRAME_MAX 9000u
 

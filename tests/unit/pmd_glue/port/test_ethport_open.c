@@ -7,12 +7,6 @@
  * and what a killed program left in it would go to memory that is others' now.
  * The kernel's files are ours here, and so is the probe.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -27,6 +21,7 @@
 #include <rte_eal.h>
 
 #include "pmd_glue/port/ethport.h"
+#include "tests/cmocka.h"
 
 #define NIC "0000:03:00.0"
 #define CARD "/sys/bus/pci/devices/" NIC

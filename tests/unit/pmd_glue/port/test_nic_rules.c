@@ -3,12 +3,6 @@
  */
 
 /* A NIC that is made up: what it is told, and when. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,6 +12,7 @@
 
 #include "lib/wire/bytes.h"
 #include "pmd_glue/port/nic_rules.h"
+#include "tests/cmocka.h"
 
 #define PORT 3u
 

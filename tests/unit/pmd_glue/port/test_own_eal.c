@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <libgen.h>
@@ -23,6 +17,7 @@
 #include <roost/config.h>
 #include <roost/roost.h>
 #include "lib/face/shim.h"
+#include "tests/cmocka.h"
 
 /*
  * An appliance that runs EAL itself, with a port of its own: net_null0.

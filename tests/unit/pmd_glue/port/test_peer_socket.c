@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +12,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/port/peer_socket.h"
+#include "tests/cmocka.h"
 
 static char folder[] = "/tmp/roost-peer-XXXXXX";
 static char path[64];

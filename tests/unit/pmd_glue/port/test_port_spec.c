@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +10,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/port/port_spec.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/own_net.h"
 
 static char place[] = "/tmp/roost-rdma-XXXXXX";

@@ -3,18 +3,13 @@
  */
 
 /* Ports that are made up: what they offer, and what they say to rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
 
 #include <roost/config.h>
 #include "pmd_glue/port/queues.h"
+#include "tests/cmocka.h"
 
 #define UDP4 (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP)
 #define UDP6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_UDP)

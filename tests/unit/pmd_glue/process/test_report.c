@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 #include <unistd.h>
 
 #include "pmd_glue/process/report.h"
+#include "tests/cmocka.h"
 
 /* Report text with stderr caught. Returns what came out. */
 static const char *reported(const char *text)

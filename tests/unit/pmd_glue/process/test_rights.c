@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +12,7 @@
 #include <linux/capability.h>
 
 #include "pmd_glue/process/rights.h"
+#include "tests/cmocka.h"
 
 /* What is given up stays away, from programs that are executed, too. */
 static int give_up(void)

@@ -11,13 +11,6 @@
  * to say.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,6 +18,7 @@
 #include "lib/engine/sched/worker.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/progress.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/progress/fake_turn.h"
 
 #define US 1000ull

@@ -7,13 +7,6 @@
  * them, and when. The worker and the QP are the test's.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -25,6 +18,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/batch.h"
 #include "pmd_glue/progress/progress.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/progress/fake_turn.h"
 
 #define MS 1000000ull

@@ -2,15 +2,9 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/fast_clock.h"
+#include "tests/cmocka.h"
 
 #define US 1000u
 #define MS (1000u * US)

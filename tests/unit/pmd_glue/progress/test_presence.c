@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "pmd_glue/progress/presence.h"
+#include "tests/cmocka.h"
 
 #define US 1000ull
 #define MS (1000 * US)

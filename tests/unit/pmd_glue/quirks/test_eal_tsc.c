@@ -2,19 +2,13 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 
 #include <rte_cycles.h>
 
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/quirks/eal_tsc.h"
+#include "tests/cmocka.h"
 
 /* A sleep in EAL, in ms. */
 static uint64_t sleep_us(unsigned int us)

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -19,6 +13,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/quirks/import.h"
+#include "tests/cmocka.h"
 
 #define LOADED "libcmocka.so"
 #define SYMBOL "_cmocka_run_group_tests"

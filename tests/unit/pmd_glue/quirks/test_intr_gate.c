@@ -4,13 +4,6 @@
 /* Handles of interrupts (experimental in 22.11, stable since). */
 #define ALLOW_EXPERIMENTAL_API
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,6 +18,7 @@
 
 #include "pmd_glue/quirks/intr_gate.h"
 #include "pmd_glue/process/peer_trust.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/quirks/fake_driver.h"
 
 /*

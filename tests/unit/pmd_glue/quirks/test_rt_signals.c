@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <string.h>
 
 #include "pmd_glue/quirks/rt_signals.h"
+#include "tests/cmocka.h"
 
 static void handler(int signo)
 {

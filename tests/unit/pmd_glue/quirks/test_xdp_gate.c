@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 
 #include "pmd_glue/quirks/xdp/program.h"
 #include "pmd_glue/quirks/xdp_gate.h"
+#include "tests/cmocka.h"
 
 static const char *why(enum roost_xdp_step step, int error)
 {

@@ -6,12 +6,6 @@
  * The XDP program, run by the kernel on frames of ours. A socket stands in the
  * map for queue 0, so that what the program takes is redirected.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,6 +17,7 @@
 
 #include "lib/wire/frame.h"
 #include "pmd_glue/quirks/xdp/program.h"
+#include "tests/cmocka.h"
 
 static struct bpf_object *object;
 static int program_fd = -1;

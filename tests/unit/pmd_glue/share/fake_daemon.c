@@ -3,13 +3,6 @@
  */
 #include "tests/unit/pmd_glue/share/fake_daemon.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "tests/cmocka.h"
 
 static const struct roost_share_attached grant = {
 	.client = 7,

@@ -8,13 +8,6 @@
  * they get a channel of their own and lose it again.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,6 +23,7 @@
 #include "pmd_glue/channel/sleep.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/share/direct.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 
 #define FRAMES 1000000u /* each way */

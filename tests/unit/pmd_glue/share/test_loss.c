@@ -4,18 +4,12 @@
 
 /* What a session keeps of a daemon that goes, or of a packet that is lost. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "pmd_glue/share/session_priv.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/share/fake_daemon.h"
 
 static struct fake_daemon d;

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +11,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/share/message.h"
+#include "tests/cmocka.h"
 
 #define HEAD_BYTES offsetof(struct roost_share_msg, attach)
 

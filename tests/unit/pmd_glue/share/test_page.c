@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright (c) 2026 The Roost authors
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,6 +11,7 @@
 #include "pmd_glue/channel/memory.h"
 #include "pmd_glue/channel/sealed.h"
 #include "pmd_glue/share/page.h"
+#include "tests/cmocka.h"
 
 static struct roost_share_page *page;
 static const struct roost_share_page *seen;

@@ -4,13 +4,6 @@
 
 /* A port whose daemon goes, and comes back or not. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,6 +21,7 @@
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/share/port.h"
 #include "pmd_glue/share/port_priv.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/share/fake_daemon.h"
 
 #define PATIENCE_NS 10000000000u /* as the fake daemon grants */

@@ -4,13 +4,6 @@
 
 /* What a user reads when the daemon refuses something. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +11,7 @@
 #include <unistd.h>
 
 #include "pmd_glue/share/session.h"
+#include "tests/cmocka.h"
 #include "tests/unit/pmd_glue/share/fake_daemon.h"
 
 static struct fake_daemon d;

@@ -2,15 +2,11 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/apps/roostd/switch/fixture.h"
+
+#include "tests/cmocka.h"
 
 const struct roost_gid gid_v4 = { .b = { [10] = 0xff, 0xff, 198, 18, 0, 1 } };
 const struct roost_gid gid_v6 = { .b = { 0xfe, 0x80, [15] = 1 } };

@@ -2,16 +2,12 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/apps/roostd/switch/net.h"
+
+#include "tests/cmocka.h"
 
 struct kept {
 	uint32_t len_bytes;

@@ -3,17 +3,12 @@
  */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "apps/roostd/switch/claim.h"
+#include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 
 #define PS ((uint64_t)ROOST_CM_PS_TCP << 16)

@@ -3,16 +3,11 @@
  */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "apps/roostd/switch/fair.h"
+#include "tests/cmocka.h"
 
 #define SECOND UINT64_C(1000000000)
 #define NB 8u

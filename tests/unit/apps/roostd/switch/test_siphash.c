@@ -3,16 +3,11 @@
  */
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "apps/roostd/switch/siphash.h"
+#include "tests/cmocka.h"
 
 /* vectors_sip128 of the reference implementation: key 00..0f, message 00.. */
 static const struct {

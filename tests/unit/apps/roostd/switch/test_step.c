@@ -2,15 +2,10 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "apps/roostd/switch/step.h"
+#include "tests/cmocka.h"
 
 #define NB 3u
 #define MS 1000000u
