@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
-/* Once, before the first input. */
+/* Once, before the first input. A target may do without it. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* What is left of an input. */

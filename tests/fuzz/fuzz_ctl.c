@@ -29,6 +29,7 @@
 #include "pmd_glue/process/report.h"
 #include "pmd_glue/backend/backend.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/no_burst.h"
 
 #define ANSWER_MAX (1u << 20)
 #define RUNS_MAX 64u
@@ -137,16 +138,6 @@ static const struct roost_backend backend = {
 	.del_addr = del_addr,
 	.remove = remove_port,
 };
-
-static uint16_t no_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
-			 uint16_t n)
-{
-	(void)ctx;
-	(void)queue;
-	(void)pkts;
-	(void)n;
-	return 0;
-}
 
 static void open_device(void)
 {

@@ -21,13 +21,6 @@
 
 #define ROOM (2 * ROOST_DEVARGS_MAX)
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
 static void check_values(const char *devargs)
 {
 	static const char *const keys[] = { "iface", "role",   "socket",

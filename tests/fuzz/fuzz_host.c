@@ -74,13 +74,6 @@ static const struct roost_gid ours_v4 = {
 };
 static const struct roost_gid ours_v6 = { .b = { 0xfd, [15] = 1 } };
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
 static void open_all(void)
 {
 	struct roost_host_conf conf = {

@@ -23,13 +23,6 @@
 
 static struct roost_nl_link_state state;
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
 static void check_state(void)
 {
 	struct roost_prefixes usable;

@@ -15,13 +15,6 @@
 #include "lib/wire/icrc.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	return 0;
-}
-
 static void check_frame(const struct roost_frame *frame, const uint8_t *data,
 			size_t len_bytes)
 {

@@ -86,9 +86,12 @@ static void run_raw(const char *path, FILE *file)
 	run_one(path, bytes, fread(bytes, 1, sizeof(bytes), file));
 }
 
+__typeof__(LLVMFuzzerInitialize) LLVMFuzzerInitialize __attribute__((weak));
+
 int main(int argc, char **argv)
 {
-	LLVMFuzzerInitialize(&argc, &argv);
+	if (LLVMFuzzerInitialize)
+		LLVMFuzzerInitialize(&argc, &argv);
 	for (int i = 1; i < argc; i++) {
 		const char *end = strrchr(argv[i], '.');
 		FILE *file = fopen(argv[i], "re");

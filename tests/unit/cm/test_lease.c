@@ -10,6 +10,7 @@
 #include "lib/engine/core/dev.h"
 #include "lib/engine/core/lease.h"
 #include "tests/cmocka.h"
+#include "tests/no_burst.h"
 
 #define PREFIX 0x1abcu
 #define PREFIX_BITS 13u
@@ -59,16 +60,6 @@ static const struct roost_leases leases = {
 	.claim = claim,
 	.release = release,
 };
-
-static uint16_t no_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
-			 uint16_t n)
-{
-	(void)ctx;
-	(void)queue;
-	(void)pkts;
-	(void)n;
-	return 0;
-}
 
 static void ignore(void *arg, struct roost_cm_conn *conn,
 		   const struct roost_cm_event *event)

@@ -7,34 +7,12 @@
 #include <string.h>
 
 #include "lib/config/addr.h"
-#include <roost/config.h>
-#include "lib/config/key.h"
-#include "lib/config/resolve.h"
-#include "tests/cmocka.h"
+#include "tests/unit/config/resolve_world.h"
 #include "tests/unit/config/temp_file.h"
-
-#define NOTHING ((char *[]){ NULL })
-#define ENV(...) ((char *[]){ __VA_ARGS__, NULL })
-
-static struct roost_config c, options;
-static char err[ROOST_CONFIG_ERR_MAX];
-
-static int setup(void **state)
-{
-	roost_config_init(&options);
-	return 0;
-}
 
 static void write_file(const char *text)
 {
 	temp_file_write_bytes(text, strlen(text));
-}
-
-static void give(int key, unsigned int port, const char *value)
-{
-	assert_int_equal(roost_config_set(&options, "--x", key, port, value,
-					  err),
-			 0);
 }
 
 /* With the test's file or without, and with what give() gave. */

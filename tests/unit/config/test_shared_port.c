@@ -7,28 +7,7 @@
 #include <errno.h>
 
 #include "lib/config/addr.h"
-#include <roost/config.h>
-#include "lib/config/key.h"
-#include "lib/config/resolve.h"
-#include "tests/cmocka.h"
-
-#define NOTHING ((char *[]){ NULL })
-
-static struct roost_config c, options;
-static char err[ROOST_CONFIG_ERR_MAX];
-
-static int setup(void **state)
-{
-	roost_config_init(&options);
-	return 0;
-}
-
-static void give(int key, unsigned int port, const char *value)
-{
-	assert_int_equal(roost_config_set(&options, "--x", key, port, value,
-					  err),
-			 0);
-}
+#include "tests/unit/config/resolve_world.h"
 
 static int resolve(void)
 {

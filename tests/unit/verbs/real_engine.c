@@ -13,6 +13,7 @@
 #include "lib/engine/core/port.h"
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/worker.h"
+#include "tests/no_burst.h"
 
 struct roost_device {
 	struct roost_dev *dev;
@@ -21,26 +22,6 @@ struct roost_device {
 
 static struct roost_device devices[2];
 unsigned int real_engine_next;
-
-static uint16_t rx_none(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
-			uint16_t n)
-{
-	(void)ctx;
-	(void)queue;
-	(void)pkts;
-	(void)n;
-	return 0;
-}
-
-static uint16_t tx_none(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
-			uint16_t n)
-{
-	(void)ctx;
-	(void)queue;
-	(void)pkts;
-	(void)n;
-	return 0;
-}
 
 static void punt_none(void *ctx, struct rte_mbuf *pkt)
 {
@@ -63,8 +44,8 @@ int roost_device_open(const struct roost_config *config, unsigned int index,
 		.name = "roost0",
 		.nb_ports = 1,
 		.frame_io = { {
-			.rx_burst = rx_none,
-			.tx_burst = tx_none,
+			.rx_burst = no_burst,
+			.tx_burst = no_burst,
 			.punt = punt_none,
 		} },
 		.seed = { 1, 2 },

@@ -6,30 +6,12 @@
 #include <netinet/in.h>
 #include <netinet/ip.h>
 
-#include "verbs_test.h"
-
-static struct ibv_context *c;
-static struct ibv_pd *pd;
+#include "pd_world.h"
 
 /* 198.18.0.1 is entry 2 of the fake's table, fe80::1 entry 0. */
 static const uint8_t ours4[4] = { 198, 18, 0, 1 };
 static const uint8_t peer4[4] = { 198, 18, 0, 2 };
 static const uint8_t group4[4] = { 224, 0, 0, 9 };
-
-static int setup(void **state)
-{
-	c = open_roost0();
-	pd = ibv_alloc_pd(c);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake.fail_call = NULL;
-	ibv_dealloc_pd(pd);
-	close_roost0(c);
-	return 0;
-}
 
 static void create_ah__passes_the_address(void **state)
 {

@@ -2,25 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include "verbs_test.h"
-
-static struct ibv_context *c;
-static struct ibv_pd *pd;
-
-static int setup(void **state)
-{
-	c = open_roost0();
-	pd = ibv_alloc_pd(c);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake.fail_call = NULL;
-	ibv_dealloc_pd(pd);
-	close_roost0(c);
-	return 0;
-}
+#include "pd_world.h"
 
 static struct ibv_dm *alloc(size_t length, uint32_t log_align)
 {

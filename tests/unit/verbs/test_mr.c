@@ -2,26 +2,9 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include "verbs_test.h"
+#include "pd_world.h"
 
-static struct ibv_context *c;
-static struct ibv_pd *pd;
 static char buf[100];
-
-static int setup(void **state)
-{
-	c = open_roost0();
-	pd = ibv_alloc_pd(c);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake.fail_call = NULL;
-	assert_int_equal(ibv_dealloc_pd(pd), 0);
-	close_roost0(c);
-	return 0;
-}
 
 static void reg_mr__fills_what_the_program_reads(void **state)
 {

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include "verbs_test.h"
+#include "pd_world.h"
 
 #include <unistd.h>
 
@@ -23,23 +23,7 @@ __typeof__(roost_ibv_query_port_speed)
 #define DMAH ROOST_VERBS_MR_DMAH
 #define BUF ROOST_VERBS_MR_BUF
 
-static struct ibv_context *c;
-static struct ibv_pd *pd;
 static char bytes[64];
-
-static int setup(void **state)
-{
-	c = open_roost0();
-	pd = ibv_alloc_pd(c);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	ibv_dealloc_pd(pd);
-	close_roost0(c);
-	return 0;
-}
 
 static void reg_mr_ex__as_the_call_with_the_same_arguments(void **state)
 {

@@ -8,16 +8,6 @@ static struct ibv_context *c;
 static struct ibv_xrcd *xrcd, *other;
 static struct ibv_qp *qp; /* the handle that created the target */
 
-static struct ibv_xrcd *open_xrcd(void)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-	};
-
-	return ibv_open_xrcd(c, &attr);
-}
-
 static int setup(void **state)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -26,8 +16,8 @@ static int setup(void **state)
 	};
 
 	c = open_roost0();
-	xrcd = open_xrcd();
-	other = open_xrcd();
+	xrcd = open_xrcd(c);
+	other = open_xrcd(c);
 	attr.xrcd = xrcd;
 	qp = ibv_create_qp_ex(c, &attr);
 	assert_non_null(qp);

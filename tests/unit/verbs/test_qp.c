@@ -77,16 +77,6 @@ static struct ibv_srq *create_srq(void)
 	return ibv_create_srq(pd, &attr);
 }
 
-static struct ibv_xrcd *open_xrcd(void)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-	};
-
-	return ibv_open_xrcd(c, &attr);
-}
-
 static void create_qp__on_an_srq(void **state)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC,
@@ -114,7 +104,7 @@ static void create_qp__on_an_srq(void **state)
 /* An XRC SRQ is named by packets, not by QPs. */
 static void create_qp__not_on_an_xrc_srq(void **state)
 {
-	struct ibv_xrcd *xrcd = open_xrcd();
+	struct ibv_xrcd *xrcd = open_xrcd(c);
 	struct ibv_srq_init_attr_ex srq_attr = {
 		.attr = { .max_wr = 1 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
@@ -146,7 +136,7 @@ static void create_qp__not_on_an_xrc_srq(void **state)
 
 static void create_qp__xrc_target_has_no_pd_and_no_cq(void **state)
 {
-	struct ibv_xrcd *xrcd = open_xrcd();
+	struct ibv_xrcd *xrcd = open_xrcd(c);
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_context = &xrcd,
 		.send_cq = scq,

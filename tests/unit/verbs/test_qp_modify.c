@@ -6,16 +6,6 @@
 
 #include "qp_world.h"
 
-static struct ibv_xrcd *open_xrcd(void)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-	};
-
-	return ibv_open_xrcd(c, &attr);
-}
-
 static void modify_qp__passes_what_the_mask_names(void **state)
 {
 	struct ibv_qp_init_attr init = rc_attr();
@@ -85,7 +75,7 @@ static void modify_qp__ignores_the_other_half_of_xrc(void **state)
 	const int all = IBV_QP_STATE | IBV_QP_MAX_DEST_RD_ATOMIC |
 			IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
 			IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
-	struct ibv_xrcd *xrcd = open_xrcd();
+	struct ibv_xrcd *xrcd = open_xrcd(c);
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
 	static const struct {
 		enum ibv_qp_type type;

@@ -38,6 +38,17 @@ static inline void close_roost0(struct ibv_context *context)
 	assert_int_equal(ibv_close_device(context), 0);
 }
 
+/* A domain without a file. */
+static inline struct ibv_xrcd *open_xrcd(struct ibv_context *context)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+	};
+
+	return ibv_open_xrcd(context, &attr);
+}
+
 /* The call is expected to give NULL and this errno. */
 #define assert_null_errno(call, value)                                         \
 	do {                                                                   \

@@ -5,7 +5,6 @@
 /* Clients of a hub, and their frames. */
 
 #include <errno.h>
-#include <dirent.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "tests/unit/apps/roostd/port_world.h"
 #include "tests/unit/apps/roostd/switch/fixture.h"
 #include "tests/unit/apps/roostd/switch/world.h"
+#include "tests/unit/open_fds.h"
 
 static struct client a, b;
 
@@ -369,18 +369,6 @@ static void port__who_goes_is_gone_in_time(void **state)
 	}
 	assert_int_equal(port.nb_attached, 1);
 	c_close(&b);
-}
-
-static unsigned int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int nb = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		nb++;
-	closedir(dir);
-	return nb;
 }
 
 static void port__nothing_stays_of_a_client(void **state)

@@ -7,6 +7,7 @@
 
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/lease.h"
+#include "tests/no_burst.h"
 #include "tests/unit/engine/fixture.h"
 
 #define INDEX_BITS 20u
@@ -53,16 +54,6 @@ static const struct roost_leases leases = {
 	.claim = claim,
 	.release = release,
 };
-
-static uint16_t no_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
-			 uint16_t n)
-{
-	(void)ctx;
-	(void)queue;
-	(void)pkts;
-	(void)n;
-	return 0;
-}
 
 static struct roost_dev *create(const struct roost_leases *l)
 {

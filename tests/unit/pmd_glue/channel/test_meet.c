@@ -2,7 +2,6 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 
 #include "pmd_glue/channel/meet.h"
 #include "tests/cmocka.h"
+#include "tests/unit/open_fds.h"
 #include "tests/unit/pmd_glue/channel/pair.h"
 
 #define NOW 1000u
@@ -33,17 +33,6 @@ static struct roost_peer_trust trust = { .label = "a port" };
 static struct roost_shm_channel *a, *b;
 static char name[64];
 static int listening;
-
-static unsigned int nb_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int nb = 0;
-
-	while (readdir(dir))
-		nb++;
-	closedir(dir);
-	return nb;
-}
 
 static int open_ends(void **state)
 {
@@ -263,10 +252,10 @@ static int outcome(bool accepted, const void *bytes, size_t len, const int *fds,
 	assert_int_equal(roost_shm_meet_begin(&m, a, ours, accepted, &self_a,
 					      NOW),
 			 0);
-	before = nb_fds();
+	before = open_fds();
 	send_raw(theirs, bytes, len, fds, nb);
 	ret = roost_shm_meet_look(&m, NOW);
-	assert_int_equal(nb_fds(), before + (ret == 1 && !accepted));
+	assert_int_equal(open_fds(), before + (ret == 1 && !accepted));
 	roost_shm_meet_end(&m, a);
 	close(theirs);
 	if (ret == 1) {

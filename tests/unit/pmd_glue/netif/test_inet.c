@@ -9,6 +9,7 @@
 #include "pmd_glue/netif/inet.h"
 #include "pmd_glue/process/clock.h"
 #include "tests/cmocka.h"
+#include "tests/no_burst.h"
 #include "tests/unit/pmd_glue/host/frames.h"
 
 /* An inet on port 1 of a device of the engine; frames and filter only count. */
@@ -19,16 +20,6 @@ static struct {
 	uint32_t ip_mtu_bytes;
 	unsigned int nb_sent, nb_macs;
 } world;
-
-static uint16_t no_burst(void *ctx, uint16_t queue, struct rte_mbuf **pkts,
-			 uint16_t n)
-{
-	(void)ctx;
-	(void)queue;
-	(void)pkts;
-	(void)n;
-	return 0;
-}
 
 static void send_frame(void *ctx, const uint8_t *frame, size_t len_bytes)
 {

@@ -9,44 +9,19 @@
 #include <unistd.h>
 
 #include "pmd_glue/share/session_priv.h"
-#include "tests/cmocka.h"
-#include "tests/unit/pmd_glue/share/fake_daemon.h"
+#include "tests/unit/pmd_glue/share/session_world.h"
 
-static struct fake_daemon d;
-static struct roost_shm_memory memory; /* the client's */
-static struct roost_share_grant grant;
-static struct roost_share_session *s;
-
-static int setup(void **state)
-{
-	const struct roost_shm_shape shape = { 64, ROOST_SHM_SLOT_BYTES, 2,
-					       32 };
-
-	assert_int_equal(roost_shm_memory_make(&shape, &memory), 0);
-	fake_prepare(&d);
-	return 0;
-}
-
-static int teardown(void **state)
+static int close_all(void **state)
 {
 	roost_share_session_close(s);
 	roost_share_grant_drop(&grant);
-	fake_stop(&d);
-	roost_shm_memory_close(&memory);
-	return 0;
+	return teardown(state);
 }
 
 static void attach(void)
 {
-	struct roost_share_session_conf conf = {
-		.label = "a port",
-		.memory_fd = memory.fd,
-		.seat = 1,
-	};
-
 	fake_start(&d);
-	conf.service = d.path;
-	assert_int_equal(roost_share_session_open(&conf, &grant, &s), 0);
+	assert_int_equal(open_session(d.path), 0);
 }
 
 #define CROWD 4
@@ -144,7 +119,7 @@ static void loss__a_peer_that_finds_no_room(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, close_all)
 	const struct CMUnitTest tests[] = {
 		TEST(loss__answers_before_the_end_count),
 		TEST(loss__a_peer_that_finds_no_room),

@@ -2,7 +2,6 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,7 @@
 
 #include "pmd_glue/share/message.h"
 #include "tests/cmocka.h"
+#include "tests/unit/open_fds.h"
 
 #define HEAD_BYTES offsetof(struct roost_share_msg, attach)
 
@@ -28,18 +28,6 @@ static int teardown(void **state)
 	close(ends[0]);
 	close(ends[1]);
 	return 0;
-}
-
-static unsigned int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int nb = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		nb++;
-	closedir(dir);
-	return nb;
 }
 
 static void message__attach_brings_descriptors_and_ticket(void **state)

@@ -10,32 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pmd_glue/share/session.h"
-#include "tests/cmocka.h"
-#include "tests/unit/pmd_glue/share/fake_daemon.h"
+#include "tests/unit/pmd_glue/share/session_world.h"
 
-static struct fake_daemon d;
-static struct roost_shm_memory memory; /* the client's */
-static struct roost_share_grant grant;
-static struct roost_share_session *s;
 static int saved, pipe_fds[2];
-
-static int setup(void **state)
-{
-	const struct roost_shm_shape shape = { 64, ROOST_SHM_SLOT_BYTES, 2,
-					       32 };
-
-	assert_int_equal(roost_shm_memory_make(&shape, &memory), 0);
-	fake_prepare(&d);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_stop(&d);
-	roost_shm_memory_close(&memory);
-	return 0;
-}
 
 static void hear(void)
 {
@@ -57,25 +34,13 @@ static void assert_heard(const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static int open_session(void)
-{
-	const struct roost_share_session_conf conf = {
-		.service = d.path,
-		.label = "a port",
-		.memory_fd = memory.fd,
-		.seat = 1,
-	};
-
-	return roost_share_session_open(&conf, &grant, &s);
-}
-
 static void refusal__of_an_attach(void **state)
 {
 	d.attach = FAKE_REFUSES;
 	d.attached.status = -EDQUOT;
 	fake_start(&d);
 	hear();
-	assert_int_equal(open_session(), -EDQUOT);
+	assert_int_equal(open_session(d.path), -EDQUOT);
 	assert_heard("roost: a port: refused by roostd: ticket\n");
 }
 
@@ -84,7 +49,7 @@ static void refusal__of_a_version(void **state)
 	d.attach = FAKE_IS_NEWER;
 	fake_start(&d);
 	hear();
-	assert_int_equal(open_session(), -EPROTONOSUPPORT);
+	assert_int_equal(open_session(d.path), -EPROTONOSUPPORT);
 	assert_heard("roost: a port: its daemon has another version of the "
 		     "session; update the older one of the two\n");
 }
@@ -120,7 +85,7 @@ static void refusal__of_a_request(void **state)
 	d.serve = refuse;
 	fake_start(&d);
 	hear();
-	assert_int_equal(open_session(), 0);
+	assert_int_equal(open_session(d.path), 0);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(request(ROOST_SHARE_QPNS), -EDQUOT);
 	assert_int_equal(request(ROOST_SHARE_JOIN), 0);

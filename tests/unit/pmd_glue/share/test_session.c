@@ -2,7 +2,6 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,54 +16,8 @@
 
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/share/session_priv.h"
-#include "tests/cmocka.h"
-#include "tests/unit/pmd_glue/share/fake_daemon.h"
-
-static struct fake_daemon d;
-static struct roost_shm_memory memory; /* the client's */
-static struct roost_share_grant grant;
-static struct roost_share_session *s;
-
-static unsigned int open_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int nb = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		nb++;
-	closedir(dir);
-	return nb;
-}
-
-static int setup(void **state)
-{
-	const struct roost_shm_shape shape = { 64, ROOST_SHM_SLOT_BYTES, 2,
-					       32 };
-
-	assert_int_equal(roost_shm_memory_make(&shape, &memory), 0);
-	fake_prepare(&d);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_stop(&d);
-	roost_shm_memory_close(&memory);
-	return 0;
-}
-
-static int open_session(const char *service)
-{
-	const struct roost_share_session_conf conf = {
-		.service = service,
-		.label = "a port",
-		.memory_fd = memory.fd,
-		.seat = 1,
-	};
-
-	return roost_share_session_open(&conf, &grant, &s);
-}
+#include "tests/unit/open_fds.h"
+#include "tests/unit/pmd_glue/share/session_world.h"
 
 static void attach(void)
 {
