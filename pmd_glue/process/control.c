@@ -15,6 +15,7 @@
 #include "lib/event/wakes.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/thread.h"
+#include "pmd_glue/process/wake_fd.h"
 
 struct job {
 	int (*fn)(void *arg);
@@ -108,7 +109,7 @@ static void wait_until(uint64_t until_ns)
 {
 	struct pollfd fds[ROOST_CONTROL_WATCHED_MAX + CLIENT_FDS_MAX + 1];
 	struct timespec timeout;
-	uint64_t now_ns, wait_ns, tokens;
+	uint64_t now_ns, wait_ns;
 	unsigned int nb, nb_clients;
 	int nb_ready;
 
@@ -124,11 +125,8 @@ static void wait_until(uint64_t until_ns)
 	tell_clients(fds + 1 + nb, nb_ready > 0 ? nb_clients : 0);
 	if (nb_ready <= 0)
 		return;
-	if (fds[0].revents) {
-		ssize_t got = read(control.wake_fd, &tokens, sizeof(tokens));
-
-		(void)got; /* all tokens at once */
-	}
+	if (fds[0].revents)
+		roost_wake_take(control.wake_fd);
 	if (nb)
 		control.watch->ready(fds + 1, nb);
 }

@@ -12,6 +12,7 @@
 #include <rte_pause.h>
 
 #include "lib/engine/sched/worker.h"
+#include "pmd_glue/process/wake_fd.h"
 #include "pmd_glue/progress/backoff.h"
 #include "pmd_glue/progress/progress_priv.h"
 
@@ -82,15 +83,11 @@ bool roost_progress_sleep_begin(struct roost_progress *p)
 
 void roost_progress_sleep_end(struct roost_progress *p)
 {
-	uint64_t tokens;
-	ssize_t got;
-
 	/* A token may also be left of the last sleep: wake() had not written it
 	 * then.
 	 */
 	atomic_store_explicit(&p->asleep, false, memory_order_relaxed);
-	got = read(p->wake_fd, &tokens, sizeof(tokens));
-	(void)got;
+	roost_wake_take(p->wake_fd);
 }
 
 int roost_progress_wake_fd(const struct roost_progress *p)

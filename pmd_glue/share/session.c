@@ -58,6 +58,9 @@ static void end_for(struct roost_share_session *s, int error)
 		roost_share_session_end(
 			s,
 			"its daemon sent what no roostd of this version sends");
+	else if (error == -EBADF || error == -ENOTSOCK)
+		roost_share_session_end(
+			s, "the program has closed its descriptors");
 	else
 		roost_share_session_end(s, strerror(-error));
 }

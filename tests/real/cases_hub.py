@@ -108,6 +108,41 @@ def closes(room):
         raise Failure("program: " + done.err().strip())
 
 
+# The device is open before that.
+CLOSES_LATE = """
+import ctypes, os, sys, time
+verbs = ctypes.CDLL("libibverbs.so.1")
+verbs.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)
+verbs.ibv_open_device.restype = ctypes.c_void_p
+assert verbs.ibv_open_device(
+    ctypes.c_void_p(verbs.ibv_get_device_list(None)[0]))
+null = os.open("/dev/null", os.O_RDWR)
+for fd in range(3, 4096):
+    if fd == null or not os.path.exists(f"/proc/self/fd/{fd}"):
+        continue
+    if sys.argv[1] == "replaces":
+        os.dup2(null, fd)
+    else:
+        os.close(fd)
+time.sleep(0.5)
+before = time.process_time()
+time.sleep(2)
+print(time.process_time() - before)
+"""
+
+
+def closes_late(room, way, *options):
+    """Threads of ours that lose their descriptors take no processor."""
+    done = room.run("program", room.roost("run", *options, "--",
+                                          sys.executable, "-c", CLOSES_LATE,
+                                          way))
+    if done.status != 0:
+        raise Failure("program: " + done.err().strip())
+    room.note(f"{50 * float(done.out()):.1f} % of a core, budget 5")
+    if float(done.out()) > 0.1:
+        raise Failure("they spin")
+
+
 # ---- many at once ----------------------------------------------------------
 
 def pairs(room, words):
@@ -280,6 +315,10 @@ CASES += [
                                       "200", "-s", "65536"]),
     Case("hub-64-attached", attached),
     Case("hub-closes-descriptors", closes),
+    Case("hub-closes-late", closes_late, "closes", "--hub"),
+    Case("hub-replaces-late", closes_late, "replaces", "--hub"),
+    Case("link-closes-late", closes_late, "closes", "--link", "late"),
+    Case("link-replaces-late", closes_late, "replaces", "--link", "late"),
     Case("hub-last-ack", last_ack),
     Case("hub-import", imports),
     Case("import-without-a-hub", imports_nothing),
