@@ -23,10 +23,14 @@
 #include "lib/engine/sched/tap_priv.h"
 #include "lib/engine/sched/worker_priv.h"
 #include "lib/event/ring.h"
+#include "lib/wire/bytes.h"
+#include "lib/wire/fields.h"
 
 /* Frames that may wait for a worker that is off its processor for a while. */
 #define FRAMES_LEN 2048u
 #define LENT_LEN 1024u
+/* From the BTH back to the destination port. */
+#define UDP_DST_BEFORE_BTH 6u
 
 struct roost_steer {
 	/* For this worker's QPs, from the other workers. */
@@ -116,35 +120,48 @@ static uint32_t bit(const struct roost_worker *w)
 	return 1u << w->index;
 }
 
-/* Workers with members of the group on that port, as a bit set. */
-static uint32_t members(struct roost_dev *dev, unsigned int port_index,
-			const struct roost_gid *gid)
-{
-	const struct roost_mcast_group *group =
-		roost_mcast_find(dev, port_index, gid);
-
-	return !group ? 0 : group->workers;
-}
-
-/* Workers that the frame is for, as a bit set; 0: none. */
-static uint32_t owners(struct roost_worker *w, const struct rte_mbuf *mbuf)
+/* Workers with members of the group that the frame is for, as a bit set. */
+static __rte_noinline uint32_t members(struct roost_dev *dev,
+				       const struct rte_mbuf *mbuf)
 {
 	const uint32_t len_bytes =
 		roost_is_in_place(mbuf) ? mbuf->pkt_len : mbuf->data_len;
-
-	const struct roost_qp *qp;
+	const struct roost_mcast_group *group;
 	struct roost_frame frame;
-	uint32_t qpn;
 
 	if (roost_frame_parse(rte_pktmbuf_mtod(mbuf, const void *), len_bytes,
 			      &frame) != ROOST_FRAME_ROCE)
 		return 0;
-	qpn = roost_frame_dest_qpn(&frame);
-	if (qpn == ROOST_MCAST_QPN)
-		return members(w->dev, mbuf->port & ROOST_PORT_MASK,
-			       &frame.dgid);
+	group = roost_mcast_find(dev, mbuf->port & ROOST_PORT_MASK,
+				 &frame.dgid);
+	return !group ? 0 : group->workers;
+}
+
+/* Its destination QPN; 0: it is not RoCEv2. */
+static uint32_t qpn_of(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *bth =
+		roost_frame_guess_bth(rte_pktmbuf_mtod(mbuf, const void *),
+				      rte_pktmbuf_data_len(mbuf));
+
+	if (!bth || roost_be16_get(bth - UDP_DST_BEFORE_BTH) != ROOST_UDP_PORT)
+		return 0;
+	return roost_bth_dest_qpn(bth);
+}
+
+/* Workers that the frame is for, as a bit set; none: this one. */
+static uint32_t owners(struct roost_worker *w, uint32_t qpn,
+		       const struct rte_mbuf *mbuf)
+{
+	const struct roost_qp *qp;
+	uint32_t workers;
+
+	if (unlikely(qpn == ROOST_MCAST_QPN)) {
+		workers = members(w->dev, mbuf);
+		return workers == 0 ? bit(w) : workers;
+	}
 	qp = roost_idmap_get(&w->dev->qps, qpn);
-	return !qp ? 0 : bit(qp->worker);
+	return bit(!qp ? w : qp->worker);
 }
 
 /* Takes it. */
@@ -187,14 +204,16 @@ static void send_over(struct roost_worker *w, uint32_t workers)
 uint16_t roost_steer_burst(struct roost_worker *w, struct rte_mbuf **pkts,
 			   uint16_t n)
 {
-	uint32_t own = bit(w), all = 0;
+	uint32_t own = bit(w), workers = own, all = 0, last_qpn = 0;
 	uint16_t kept = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
-		uint32_t workers = owners(w, pkts[i]);
+		uint32_t qpn = qpn_of(pkts[i]);
 
-		if (workers == 0)
-			workers = own;
+		/* Frames of one QP mostly follow each other. */
+		if (qpn != last_qpn || qpn == ROOST_MCAST_QPN)
+			workers = owners(w, qpn, pkts[i]);
+		last_qpn = qpn;
 		if ((workers & (workers - 1)) != 0)
 			rte_mbuf_refcnt_update(
 				pkts[i],
