@@ -33,7 +33,7 @@ librpma-dev libgloo-dev"
 packages_interop="qemu-system-x86 busybox-static pciutils fio"
 # For all rows of tests/bench/run.
 packages_bench="$packages_build python3 perftest iperf3 iproute2 ethtool
-dpdk-dev valgrind"
+dpdk-dev valgrind ucx-utils libfabric-bin liburing-dev"
 
 # say WHO TEXT...: one line of progress.
 say() {

@@ -17,12 +17,15 @@
 #define POLL_ENTRIES 32
 #define POOL_MBUFS 8191u
 #define POOL_PER_SENDER 256u
+#define POOL_PER_WORKER 1536u
 #define POOL_CACHE 256u
 
 struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 bool bench_selective;
 bool bench_ect;
 bool bench_uc;
+unsigned int bench_nb_workers = 1;
+bool bench_crossed;
 
 void bench_must(int rc, const char *what)
 {
@@ -65,7 +68,9 @@ static void open_end(int side, struct rte_mempool *pool,
 		.name = side == 0 ? "a" : "b",
 		.pool = pool,
 		.nb_ports = 1,
+		.nb_workers = bench_nb_workers,
 		.frame_io = { { .ctx = end,
+				.nb_queues = bench_nb_workers,
 				.rx_burst = bursts->rx,
 				.tx_burst = bursts->tx,
 				.punt = punt } },
@@ -94,17 +99,20 @@ static void open_end(int side, struct rte_mempool *pool,
 					ROOST_ACCESS_REMOTE_READ,
 				&end->mr),
 		   "MR");
-	bench_must(roost_cq_create(end->ctx, CQ_ENTRIES, NULL, end, &end->cq),
-		   "CQ");
+	for (unsigned int w = 0; w < bench_nb_workers; w++)
+		bench_must(roost_cq_create(end->ctx, CQ_ENTRIES, NULL, end,
+					   &end->cqs[w]),
+			   "CQ");
 	end->qps = calloc(nb_qps, sizeof(end->qps[0]));
 }
 
 static void create_qp(struct bench_end *end, unsigned int i)
 {
+	struct roost_cq *cq = end->cqs[i % bench_nb_workers];
 	struct roost_qp_init init = {
 		.type = bench_uc ? ROOST_QPT_UC : ROOST_QPT_RC,
-		.send_cq = end->cq,
-		.recv_cq = end->cq,
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = { .max_send_wr = BENCH_QUEUE_LEN,
 			 .max_recv_wr = BENCH_QUEUE_LEN,
 			 .max_send_sge = 1,
@@ -175,7 +183,7 @@ void bench_end_turn(struct bench_end *end, uint64_t now_ns)
 	int n;
 
 	bench_iterate(end, now_ns);
-	n = roost_cq_poll(end->cq, POLL_ENTRIES, cqes);
+	n = roost_cq_poll(end->cqs[0], POLL_ENTRIES, cqes);
 	for (int i = 0; i < n; i++) {
 		if (cqes[i].status != ROOST_WC_SUCCESS) {
 			fprintf(stderr, "bench: status %d\n", cqes[i].status);
@@ -222,12 +230,18 @@ static struct rte_mempool *make_pool(unsigned int nb_mbufs)
 				       0);
 }
 
+/* The QP of the other end that QP i is joined to. */
+static unsigned int joined_to(unsigned int i)
+{
+	const unsigned int n = bench_nb_workers, row = i / n;
+
+	return bench_crossed ? row * n + (i + row) % n : i;
+}
+
 static void join(struct bench_end *from, unsigned int i, unsigned int k)
 {
 	struct bench_end *to = &bench_ends[1];
 
-	create_qp(from, i);
-	create_qp(to, k);
 	connect_qp(from, i, to, k);
 	connect_qp(to, k, from, i);
 }
@@ -243,7 +257,8 @@ void bench_star_open(const struct bench_bursts *bursts, unsigned int nb_senders,
 		exit(EXIT_FAILURE);
 	}
 	eal_start();
-	pool = make_pool(POOL_MBUFS + (nb_senders - 1) * POOL_PER_SENDER);
+	pool = make_pool(POOL_MBUFS + (nb_senders - 1) * POOL_PER_SENDER +
+			 (bench_nb_workers - 1) * POOL_PER_WORKER);
 	if (pool == NULL) {
 		fprintf(stderr, "bench: no memory for frames\n");
 		exit(EXIT_FAILURE);
@@ -253,8 +268,12 @@ void bench_star_open(const struct bench_bursts *bursts, unsigned int nb_senders,
 		struct bench_end *end = bench_sender(s);
 
 		open_end((int)(end - bench_ends), pool, bursts, nb_qps);
+		for (unsigned int i = 0; i < nb_qps; i++) {
+			create_qp(end, i);
+			create_qp(&bench_ends[1], s * nb_qps + i);
+		}
 		for (unsigned int i = 0; i < nb_qps; i++)
-			join(end, i, s * nb_qps + i);
+			join(end, i, s * nb_qps + joined_to(i));
 	}
 }
 

@@ -31,11 +31,11 @@ struct bench_end {
 	struct roost_neigh peer;
 	struct roost_gid gid;
 	struct roost_dev *dev;
-	struct roost_worker *worker;
+	struct roost_worker *worker; /* the first */
 	struct roost_ctx *ctx;
 	struct roost_pd *pd;
 	struct roost_mr *mr;
-	struct roost_cq *cq;
+	struct roost_cq *cqs[ROOST_DEV_WORKERS_MAX]; /* one for each worker */
 	struct roost_qp **qps;
 	uint8_t *buf;
 	uint64_t nb_done; /* completions that were polled */
@@ -46,6 +46,14 @@ extern struct bench_end bench_ends[BENCH_SENDERS_MAX + 1];
 extern bool bench_selective;
 extern bool bench_ect; /* switches may mark their packets */
 extern bool bench_uc;  /* QPs of UC, not RC */
+/* Each has so many workers and queues; QP i is of worker i % bench_nb_workers,
+ * and completes to that worker's CQ.
+ */
+extern unsigned int bench_nb_workers;
+/* QPs of a worker are joined to QPs of all workers of the other end, in turn,
+ * not of the worker with the same number.
+ */
+extern bool bench_crossed;
 
 /* How frames move; ctx is the struct bench_end. */
 struct bench_bursts {

@@ -208,7 +208,7 @@ static unsigned int poll_all(const struct bench_case *c, bool again)
 	unsigned int done = 0;
 	int n;
 
-	while ((n = roost_cq_poll(bench_ends[0].cq, BATCH, cqes)) > 0)
+	while ((n = roost_cq_poll(bench_ends[0].cqs[0], BATCH, cqes)) > 0)
 		for (int i = 0; i < n; i++, done++) {
 			bench_must(-cqes[i].status, "completion");
 			if (again)

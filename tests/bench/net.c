@@ -235,7 +235,7 @@ static void poll(struct bench_end *end, unsigned int sender, uint64_t begin_ns,
 	struct roost_cqe cqes[64];
 	int n;
 
-	while ((n = roost_cq_poll(end->cq, 64, cqes)) > 0)
+	while ((n = roost_cq_poll(end->cqs[0], 64, cqes)) > 0)
 		for (int k = 0; k < n; k++) {
 			unsigned int i = (unsigned int)cqes[k].wr_id;
 

@@ -6,7 +6,7 @@ import math
 import statistics
 from xml.sax.saxutils import escape
 
-from rows import MB_S, MB_TO_GB
+from perftest import MB_S, MB_TO_GB
 
 WIDTH, HEIGHT, MARGIN = 640, 380, 70
 COLOURS = ("#1f5fa8", "#b8561b", "#3a7d44", "#7a3e9d")
@@ -15,7 +15,8 @@ TICKS = 4
 TRIES = 3
 PLOTTED_PER_S = 2000000
 LOSSES = ("1e-5", "3e-5", "1e-4", "3e-4", "1e-3", "3e-3", "1e-2", "3e-2")
-QPS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
+QPS = (1, 16, 64, 256, 1024, 4096, 16384, 100000)
+WORKERS = (1, 2, 4, 8, 16)
 
 
 def short(value):
@@ -142,6 +143,20 @@ def rate(bench):
                 "M/s", {"write16": values})
 
 
+def workers(bench):
+    """Rate of small messages by the number of workers, a core for each."""
+    curves = {"of its QPs": [], "spread": [], "linear": []}
+    for nb in WORKERS:
+        if nb > len(bench.all_cpus):
+            break
+        for name, words in (("of its QPs", ()), ("spread", ("-x",))):
+            found = settled(lambda: bench.workers(nb, *words)) / 1e6
+            curves[name].append((nb, found))
+        curves["linear"].append((nb, nb * curves["of its QPs"][0][1]))
+    return draw("16 B WRITEs, the engine alone, by what a worker receives",
+                "workers", "M/s", curves)
+
+
 def loss(bench):
     """Goodput by loss, in virtual time."""
     curves = {"selective": [], "go-back-N": [], "its bound": []}
@@ -180,6 +195,7 @@ def joining(bench):
 PLOTS = (("kernels", 1, "Copy and ICRC by size", kernels),
          ("bandwidth", 2, "Bandwidth by size of the message", bandwidth),
          ("rate", 1, "Rate by the number of QPs", rate),
+         ("workers", 2, "Rate by the number of workers", workers),
          ("loss", 1, "Goodput by loss", loss),
          ("queue", 1, "The queue over time", queue),
          ("joining", 1, "Senders that come and go", joining))

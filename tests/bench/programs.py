@@ -21,9 +21,11 @@ MESSAGES_MIN = 1000
 TESTPMD_S = 5  # its start included; it counts by the second
 LISTEN_S = 20
 ADDRESS = "198.18.0.1"
+TCP_SERVERS = {"client": "server", "source": "sink"}  # of bench_tcp
 PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
             "iperf3": "iperf3", "ethtool": "ethtool",
-            "dpdk-testpmd": "dpdk-dev", "tc": "iproute2"}
+            "dpdk-testpmd": "dpdk-dev", "tc": "iproute2",
+            "ucx_perftest": "ucx-utils", "fi_pingpong": "libfabric-bin"}
 MEMIF = ("net_memif0,role={},socket-abstract=yes,socket={},bsize=8192,"
          "rsize=10")
 # net_tap has the kernel send a signal for each frame, unless none is free.
@@ -105,8 +107,8 @@ class Bench:
             raise Missing(f"{program} (package {PACKAGES[program]})")
 
     def need_cores(self, count):
-        if len(self.cpus) < count:
-            raise Missing(f"{count} cores; there is {len(self.cpus)}")
+        if len(self.all_cpus) < count:
+            raise Missing(f"{count} cores; there are {len(self.all_cpus)}")
 
     def messages(self, per_s):
         """How many last as long as a peer that runs for --seconds."""
@@ -153,6 +155,12 @@ class Bench:
         return self.words([self.path("engine"), "-n",
                            str(self.messages(per_s)), *options, case],
                           f"engine {case}")
+
+    def workers(self, nb, *options):
+        """Messages a second of so many workers, a core for each."""
+        cpus = ",".join(map(str, self.all_cpus[:nb]))
+        return self.words([self.path("workers"), *options, "-t",
+                           str(self.seconds), "-c", cpus], "workers")["pps"]
 
     def verbs_ns(self, size):
         """A message, by a program with both ends of a link, on one core."""
@@ -321,12 +329,17 @@ class Bench:
                 raise Failed("the server does not listen")
             time.sleep(0.02)
 
+    def next_port(self):
+        """Of TCP; no earlier connection has it."""
+        self.port = PORT + (self.port - PORT + 1) % 100
+        return str(self.port)
+
     def perftest(self, program, *words, wire=None, options=()):
         """The fields of the client's last row; over a link, or over the port
         of a wire. options: of roost run.
         """
         self.need("ib_write_bw")
-        self.port = PORT + (self.port - PORT + 1) % 100
+        self.next_port()
         argvs = []
         for number in (0, 1):
             port = wire.roost_options(number) if wire else self.link()
@@ -392,19 +405,21 @@ class Bench:
             raise Failed(f"ib_write_bw: {outs[rows.index([])].strip()[-80:]}")
         return [float(row[-1]) for row in rows]
 
-    def tcp_ns(self, size):
-        """Over a veth between two network namespaces, made for this."""
+    def tcp(self, name, role, size):
+        """Over a veth between two network namespaces, made for this: client,
+        ns there and back; source, Gb/s. name: tcp or uring.
+        """
         with Veth() as veth:
-            argv = [self.path("tcp"), "{}", veth.host, str(PORT)]
-            server, client = [[*veth.inside(number), argv[0], role, *argv[2:]]
-                              for number, role in enumerate(("server",
-                                                             "client"))]
+            argv = [self.path(name), "{}", veth.host, str(PORT)]
+            server, client = [
+                [*veth.inside(number), argv[0], end, *argv[2:]]
+                for number, end in enumerate((TCP_SERVERS[role], role))]
             out = "".join(self.both(server,
                                     [*client, str(size), str(self.seconds)],
                                     lambda _: None))
-        found = re.search(r"tcp ns (\d+)", out)
+        found = re.search(r"tcp (?:ns|gbps) ([0-9.]+)", out)
         if found is None:
-            raise Failed(f"tcp: {out.strip()[-80:]}")
+            raise Failed(f"{name}: {out.strip()[-80:]}")
         return float(found[1])
 
     def iperf_gbps(self, segments):

@@ -3,40 +3,17 @@
 """The rows of the table. doc/performance.md tells what each one is worth."""
 
 import losses
+import peers
 import wires
+from perftest import MB_TO_GB, MPPS, WRITES_PER_S, gbps, trip_us
 from row import Row
 
-BW_BYTES = 65536
-# Messages a second, about: so many make a figure last as long as its peer's.
-WRITES_PER_S = 100000
-PORT_WRITES_PER_S = 16000  # over a kernel's port
 SMALL_PER_S = 6000000
-TRIPS_PER_S = 600000
 READS_PER_S = 4000  # the slowest interval is not for long
 NEVER, ALWAYS = -1, 0  # a target's polls
 HEADERS_BYTES = 58  # of a packet within a message, Ethernet to ICRC
 RAW_BYTES = 4160  # of a frame with 4 KiB of payload
 HUB_ADDRESS = "198.18.0.1"
-
-# Fields of perftest's rows: size, iterations, peak, average, Mpps; and
-# size, iterations, least, most, typical.
-MB_S, MPPS, TYPICAL_US = 3, 4, 4
-MB_TO_GB = 8 * 1048576 / 1e9  # perftest's MB is 2^20
-
-
-def gbps(bench, program="ib_write_bw", mtu=4096, wire=None, options=()):
-    """Payload of 64 KiB messages, as perftest sees it."""
-    messages = bench.messages(PORT_WRITES_PER_S if wire else WRITES_PER_S)
-    row = bench.perftest(program, "-s", str(BW_BYTES), "-n", str(messages),
-                         "-m", str(mtu), wire=wire, options=options)
-    return row[MB_S] * MB_TO_GB
-
-
-def trip_us(bench, wire=None):
-    """A SEND of 64 B there and one back; perftest prints half of it."""
-    return 2 * bench.perftest("ib_send_lat", "-s", "64", "-n",
-                              str(bench.messages(TRIPS_PER_S)),
-                              wire=wire)[TYPICAL_US]
 
 
 class KernelCopy(Row):
@@ -108,7 +85,7 @@ class Tcp(Row):
     more_is_better = False
 
     def pair(self, bench):
-        return trip_us(bench), bench.tcp_ns(64) / 1e3
+        return trip_us(bench), bench.tcp("tcp", "client", 64) / 1e3
 
 
 class Iperf(Row):
@@ -260,6 +237,43 @@ class MostQps(ManyQps):
     name, title = "qps100k", "the engine alone, 16 B, 100,000 QPs : 1 QP"
     least, aim = 0.40, 0.60
     nb_qps = 100000
+
+
+class Workers(Row):
+    """Each worker and its peer's on a core; figures are of CPU time."""
+
+    name, title = "workers2", "the engine alone, 16 B, 2 workers : 1 worker"
+    unit, cores, least, aim = "M/s", 2, 1.6, 1.8
+    pairs = 3
+    words = ()
+
+    def pair(self, bench):
+        return tuple(bench.workers(nb, *self.words) / 1e6
+                     for nb in (self.cores, 1))
+
+
+class Workers4(Workers):
+    name, title = "workers4", "the same, 4 workers : 1 worker"
+    cores, least, aim = 4, 3.2, 3.6
+
+
+class Workers8(Workers):
+    name, title = "workers8", "the same, 8 workers : 1 worker"
+    cores, least, aim = 8, 6.4, 7.2
+
+
+class Workers16(Workers):
+    name, title = "workers16", "the same, 16 workers : 1 worker"
+    cores, least, aim = 16, 12.8, 14.4
+
+
+class WorkersCrossed(Workers):
+    """As behind a NIC that spreads flows by a hash."""
+
+    name = "workers2-spread"
+    title = "2 workers, half of the frames to the wrong one : 1"
+    least, aim = 1.0, 1.4
+    words = ("-x",)
 
 
 class Iteration(Row):
@@ -485,11 +499,12 @@ ROWS = [row() for row in (
     KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
     ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
-    VeryManyQps, MostQps, Iteration, Iteration1k, Iteration8k, Iteration16k,
+    VeryManyQps, MostQps, Workers, WorkersCrossed, Workers4, Workers8,
+    Workers16, Iteration, Iteration1k, Iteration8k, Iteration16k,
     Iteration100k, *losses.ROWS, Events, HubFrame, Service, Fair, FairSum,
     Attach, Told, Connections, ManyConnections, OneMoreConnection, Rss,
     DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump,
-    ChannelRate)]
+    ChannelRate)] + peers.ROWS
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
 COUNTS = (

@@ -3,12 +3,16 @@
  */
 
 /*
- * Messages there and back over TCP, by two programs that poll: what a program
- * without RDMA does when it is in a hurry. Run by tests/bench/run.
+ * Messages over TCP, by two programs that poll: what a program without RDMA
+ * does when it is in a hurry. Run by tests/bench/run. It is built twice, for
+ * send and recv, and for io_uring (tcp_io.h).
  *
  * usage: tcp server ADDRESS PORT
  *        tcp client ADDRESS PORT BYTES SECONDS
- * The client prints "tcp ns N", the median of a round trip.
+ *        tcp sink ADDRESS PORT
+ *        tcp source ADDRESS PORT BYTES SECONDS
+ * The client prints "tcp ns N", the median of the round trip of a message; the
+ * sink, to which the source sends one message behind the other, "tcp gbps N".
  */
 
 #include <arpa/inet.h>
@@ -22,11 +26,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/tcp_io.h"
+
 #define TRIPS_MAX 1000000u
 #define BYTES_MAX 65536u
 #define CONNECT_TRIES 500u
 
-static char buf[BYTES_MAX];
+static char in[BYTES_MAX], out[BYTES_MAX];
 
 static _Noreturn void die(const char *what)
 {
@@ -62,23 +68,9 @@ static void no_delay(int fd)
 		die("TCP_NODELAY");
 }
 
-/* At most n, at least one, without sleeping. 0: the other end is gone. */
-static size_t take(int fd, size_t n)
-{
-	for (;;) {
-		ssize_t got = recv(fd, buf, n, MSG_DONTWAIT);
-
-		if (got > 0)
-			return (size_t)got;
-		if (got == 0 || (errno != EAGAIN && errno != EINTR))
-			return 0;
-	}
-}
-
-static void serve(const struct sockaddr_in *at)
+static int accept_one(const struct sockaddr_in *at)
 {
 	int one = 1, fd, listener = socket(AF_INET, SOCK_STREAM, 0);
-	size_t n;
 
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(listener, (const struct sockaddr *)at, sizeof(*at)) != 0 ||
@@ -87,10 +79,26 @@ static void serve(const struct sockaddr_in *at)
 	fd = accept(listener, NULL, NULL);
 	if (fd < 0)
 		die("accept");
-	no_delay(fd);
-	while ((n = take(fd, sizeof(buf))) > 0)
-		if (send(fd, buf, n, MSG_NOSIGNAL) != (ssize_t)n)
+	return fd;
+}
+
+static void serve(void)
+{
+	size_t n;
+
+	while ((n = tcp_io_take(in, sizeof(in))) > 0)
+		if (!tcp_io_give(out, n))
 			break;
+}
+
+static void drain(void)
+{
+	size_t n = tcp_io_take(in, sizeof(in)), bytes = 0;
+	double start = now_s();
+
+	while (n > 0 && (n = tcp_io_take(in, sizeof(in))) > 0)
+		bytes += n;
+	printf("tcp gbps %.2f\n", 8e-9 * (double)bytes / (now_s() - start));
 }
 
 static int connect_to(const struct sockaddr_in *to)
@@ -113,20 +121,19 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void measure(int fd, size_t bytes, double seconds)
+static void measure(size_t bytes, double seconds)
 {
 	static double trips[TRIPS_MAX];
 	double start = now_s(), before = start;
 	size_t nb = 0;
 
-	no_delay(fd);
 	while (nb < TRIPS_MAX && before - start < seconds) {
 		size_t back = 0, n;
 
-		if (send(fd, buf, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
+		if (!tcp_io_give(out, bytes))
 			die("send");
 		while (back < bytes) {
-			n = take(fd, bytes - back);
+			n = tcp_io_take(in, bytes - back);
 			if (n == 0)
 				die("recv");
 			back += n;
@@ -138,27 +145,48 @@ static void measure(int fd, size_t bytes, double seconds)
 	printf("tcp ns %.0f\n", 1e9 * trips[nb / 2]);
 }
 
+static void pour(size_t bytes, double seconds)
+{
+	double start = now_s();
+
+	while (now_s() - start < seconds)
+		if (!tcp_io_give(out, bytes))
+			die("send");
+	tcp_io_flush();
+}
+
 int main(int argc, char **argv)
 {
+	const char *role = argc > 1 ? argv[1] : "";
+	bool listens = strcmp(role, "server") == 0 || strcmp(role, "sink") == 0;
+	bool calls = strcmp(role, "client") == 0 || strcmp(role, "source") == 0;
 	struct sockaddr_in at;
-	size_t bytes;
+	size_t bytes = 1;
+	int fd;
 
-	if (argc != 4 && argc != 6) {
-		fprintf(stderr, "usage: tcp server ADDRESS PORT\n"
-				"       tcp client ADDRESS PORT BYTES "
+	if ((!listens || argc != 4) && (!calls || argc != 6)) {
+		fprintf(stderr, "usage: tcp server|sink ADDRESS PORT\n"
+				"       tcp client|source ADDRESS PORT BYTES "
 				"SECONDS\n");
 		return EXIT_FAILURE;
 	}
 	at = address(argv);
-	if (argc == 4) {
-		serve(&at);
-		return EXIT_SUCCESS;
-	}
-	bytes = strtoul(argv[4], NULL, 0);
+	if (calls)
+		bytes = strtoul(argv[4], NULL, 0);
 	if (bytes < 1 || bytes > BYTES_MAX) {
 		fprintf(stderr, "tcp: BYTES: 1 to %u\n", BYTES_MAX);
 		return EXIT_FAILURE;
 	}
-	measure(connect_to(&at), bytes, strtod(argv[5], NULL));
+	fd = listens ? accept_one(&at) : connect_to(&at);
+	no_delay(fd);
+	tcp_io_open(fd);
+	if (strcmp(role, "server") == 0)
+		serve();
+	else if (listens)
+		drain();
+	else if (strcmp(role, "client") == 0)
+		measure(bytes, strtod(argv[5], NULL));
+	else
+		pour(bytes, strtod(argv[5], NULL));
 	return EXIT_SUCCESS;
 }

@@ -9,10 +9,12 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pairs  # noqa: E402
+import peers  # noqa: E402
 import plots  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
@@ -118,6 +120,48 @@ class Programs(unittest.TestCase):
                 programs.testpmd_pps(text)
 
 
+UCX_TEXT = """\
+[1.2] [vm:1:0]   ucp_worker.c:1763 UCX  INFO    ep_cfg[0]: tag({lanes})
++--------------+--------------+----------+---------+---------+----------+
+|     Test     | # iterations | 50.0%ile | average | overall |  average |
+      1000      0.904     0.707     0.707       86.29      86.29     14 14
+     20000      5.076     4.939     4.950    12653.63   12000.50  202458 2024
++--------------+--------------+----------+---------+---------+----------+
+"""
+FABRIC_TEXT = """\
+bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec
+64k     3k      =3k      375m        0.77s    509.61     128.60       0.01
+"""
+
+
+class Peers(unittest.TestCase):
+    def test_ucx_is_its_last_row(self):
+        found = peers.ucx_figures(
+            UCX_TEXT.format(lanes="posix/memory cma/memory"), "cma")
+        self.assertEqual(found[peers.UCX_MEDIAN_US], 5.076)
+        self.assertEqual(found[peers.UCX_MB_S], 12000.5)
+
+    def test_ucx_that_takes_another_way_is_no_peer(self):
+        with self.assertRaisesRegex(pairs.Failed, "not use cma, but 'posix/"):
+            peers.ucx_figures(UCX_TEXT.format(lanes="posix/memory"), "cma")
+        with self.assertRaisesRegex(pairs.Failed, "no such device"):
+            peers.ucx_figures("UCX ERROR no such device\n", "posix")
+
+    def test_libfabric_is_the_mean_of_one_way(self):
+        self.assertEqual(peers.fabric_mean_us(FABRIC_TEXT), 128.6)
+        for text in ("fi_getinfo: -61", FABRIC_TEXT.replace("128.60", "0.00")):
+            with self.assertRaisesRegex(pairs.Failed, "fi_pingpong: "):
+                peers.fabric_mean_us(text)
+
+    def test_missing_program_is_named_before_anything_runs(self):
+        bench = programs.Bench("/nowhere", [0, 1], 0.1)
+        with unittest.mock.patch("shutil.which", lambda _name: None):
+            for row in peers.ROWS:
+                with self.assertRaisesRegex(
+                        pairs.Missing, "ucx-utils|libfabric-bin|liburing-dev"):
+                    row.pair(bench)
+
+
 MACHINE = {"cpu": "Abacus", "cpus": 2, "virtual": True, "kernel": "6.1",
            "load": 0.25, "huge_pages": 0, "kernels": ["pclmul", "isa-l"],
            "build": "-O2", "pairs": 7, "seconds": 0.5, "minutes": 9.6,
@@ -196,6 +240,21 @@ class Report(unittest.TestCase):
             name = row.name.replace("loss-1e-3", "-1e-3")
             name = name.replace("loss-1e-2", "-1e-2")
             self.assertIn(f"`{name}`", text.split("## One run")[0])
+
+
+class Run(unittest.TestCase):
+    def test_pairs_are_the_rows_own_unless_asked_for(self):
+        slow, exact = rows.Row(), rows.Row()
+        slow.pairs, exact.exact = 3, True
+        self.assertEqual([run.wanted_pairs(row, asked)
+                          for row in (rows.Row(), slow, exact)
+                          for asked in (None, 5)], [7, 5, 3, 5, 1, 1])
+
+    def test_rows_of_many_cores_say_how_many_there_are(self):
+        bench = programs.Bench("/nowhere", [0, 1, 2], 0.1)
+        bench.need_cores(3)
+        with self.assertRaisesRegex(pairs.Missing, "4 cores; there are 3"):
+            bench.need_cores(4)
 
 
 class Machine(unittest.TestCase):

@@ -91,13 +91,13 @@ void __wrap_roost_worker_want_send(struct roost_worker *w, struct roost_qp *qp)
 static void turn(struct bench_end *end)
 {
 	uint64_t tx_pkts = end->worker->counters.tx_pkts;
-	uint32_t produced = end->cq->produced;
+	uint32_t produced = end->cqs[0]->produced;
 
 	memset(&done, 0, sizeof(done));
 	end->out->take_left = end->out->take;
 	assert_true(roost_worker_turn_try(end->worker));
 	roost_worker_iterate(end->worker, now_ns);
-	done.completions = end->cq->produced - produced;
+	done.completions = end->cqs[0]->produced - produced;
 	done.frames = (unsigned int)(end->worker->counters.tx_pkts - tx_pkts);
 	roost_worker_turn_release(end->worker);
 	KEEP_MOST(frames);
@@ -206,7 +206,7 @@ static unsigned int poll(int side, enum roost_wr_opcode opcode,
 	unsigned int total = 0;
 	int n;
 
-	while ((n = roost_cq_poll(bench_ends[side].cq, 64, cqes)) > 0)
+	while ((n = roost_cq_poll(bench_ends[side].cqs[0], 64, cqes)) > 0)
 		for (int i = 0; i < n; i++, total++) {
 			assert_int_equal(cqes[i].status, ROOST_WC_SUCCESS);
 			progress[cqes[i].wr_id]++;
@@ -370,7 +370,7 @@ static void bounds__all_time_out(void **state)
 	for (unsigned int round = 0; round <= RETRIES + 1; round++) {
 		do {
 			turn(end);
-			while ((n = roost_cq_poll(end->cq, 64, cqes)) > 0)
+			while ((n = roost_cq_poll(end->cqs[0], 64, cqes)) > 0)
 				for (int i = 0; i < n; i++)
 					if (cqes[i].status ==
 					    ROOST_WC_WR_FLUSH_ERR)
@@ -414,7 +414,7 @@ static void bounds__responses_and_requests_share(void **state)
 			struct roost_cqe cqe;
 
 			turn_both();
-			while (roost_cq_poll(bench_ends[0].cq, 1, &cqe) > 0)
+			while (roost_cq_poll(bench_ends[0].cqs[0], 1, &cqe) > 0)
 				if (cqe.wr_id < 64)
 					post(0, (unsigned int)cqe.wr_id,
 					     ROOST_WR_READ, 65536, 2);
