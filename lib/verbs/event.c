@@ -107,7 +107,7 @@ static int next_async(struct roost_ctx *ctx, struct roost_event *e)
 		if (ret || roost_event_scope(roost_unmap_event(e->type)) !=
 				   ROOST_EVENT_OF_QP)
 			return ret;
-		if (roost_verbs_target_is_open(e->owner))
+		if (roost_verbs_target_is_open(roost_verbs_qp(e->owner)))
 			return 0;
 		roost_event_ack(e->source, 1);
 	}

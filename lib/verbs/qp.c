@@ -166,12 +166,11 @@ static struct ibv_qp *create_qp(struct ibv_context *context, struct ibv_pd *pd,
 		return roost_verbs_null(ret);
 	if (init.type == ROOST_QPT_XRC_TGT)
 		pd = NULL;
-	qp = calloc(1,
-		    ex ? sizeof(*qp) : offsetof(struct roost_verbs_qp, batch));
+	qp = calloc(1, ex ? sizeof(*qp) : ROOST_VERBS_PLAIN_QP_BYTES);
 	if (!qp)
 		return roost_verbs_null(-ENOMEM);
 	qp->device = c->device;
-	init.owner = qp;
+	init.owner = &qp->ibv.ex.qp_base;
 	if (ex) {
 		ret = roost_verbs_qp_ex_init(qp, init.type,
 					     attr->send_ops_flags);

@@ -36,7 +36,7 @@ struct roost_verbs_kept {
 
 static struct roost_verbs_qp *qp_of(struct ibv_qp_ex *ibv)
 {
-	return (struct roost_verbs_qp *)ibv;
+	return roost_verbs_qp(&ibv->qp_base);
 }
 
 static void fail(struct roost_verbs_batch *b, int ret)

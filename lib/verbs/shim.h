@@ -235,14 +235,19 @@ struct roost_verbs_batch {
 };
 
 struct roost_verbs_qp {
-	struct roost_verbs_abi_qp_ex ibv; /* first; a struct ibv_qp too */
 	struct roost_verbs_object object;
-	bool has_ex; /* created for the ibv_wr_ calls */
-	struct roost_qp *qp;
-	struct roost_device *device;
+	bool has_ex;                       /* created for the ibv_wr_ calls */
 	struct roost_verbs_target *target; /* XRC_RECV: open_qp.c; or NULL */
-	struct roost_verbs_batch batch;    /* has_ex; others end before it */
+	struct roost_device *device;
+	struct roost_qp *qp;
+	/* What the program has: a struct ibv_qp, which is the end of those that
+	 * have no has_ex. A program has thousands of them.
+	 */
+	struct roost_verbs_abi_qp_ex ibv;
+	struct roost_verbs_batch batch;
 };
+#define ROOST_VERBS_PLAIN_QP_BYTES                                             \
+	(offsetof(struct roost_verbs_qp, ibv) + sizeof(struct ibv_qp))
 
 /* The last step of its destruction. */
 static inline void roost_verbs_qp_memory_free(struct roost_verbs_qp *qp)
@@ -313,7 +318,7 @@ static inline struct roost_verbs_xrcd *roost_verbs_xrcd(struct ibv_xrcd *xrcd)
 
 static inline struct roost_verbs_qp *roost_verbs_qp(struct ibv_qp *qp)
 {
-	return (struct roost_verbs_qp *)qp;
+	return roost_container_of(qp, struct roost_verbs_qp, ibv.ex.qp_base);
 }
 
 static inline struct roost_dev *roost_verbs_dev(struct ibv_context *context)
