@@ -351,6 +351,7 @@ struct roost_qp {
 	struct roost_psn resumed_psn;  /* PSN that req went back to last */
 	struct roost_share *waits_for; /* in its list waiting; or NULL */
 	struct roost_share_member shares[ROOST_SHARE_KINDS];
+	struct roost_score *score; /* what came of our requests; or NULL */
 	/* Line 9: the attributes that a packet needs. */
 	struct roost_mig mig __attribute__((aligned(64)));
 	bool cc_limited;  /* dcqcn.rate_kbps is not 0 */
@@ -377,7 +378,6 @@ struct roost_qp {
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
-	struct roost_score *score;     /* what came of our requests; or NULL */
 	struct roost_answers *answers; /* responses behind gaps; or NULL */
 	struct roost_path *alt_path;   /* mig.alt: its meaning; NULL: none was
 					* ever loaded */
@@ -419,7 +419,7 @@ static_assert(offsetof(struct roost_qp, path) == 2 * 64 &&
 	      "lines 2 to 5");
 static_assert(offsetof(struct roost_qp, req) == 6 * 64 &&
 		      ROOST_QP_LINE(req.timer.kind) == 7 &&
-		      ROOST_QP_LINE(shares[ROOST_SHARE_KINDS - 1].pkts) == 8,
+		      ROOST_QP_LINE(score) == 8,
 	      "lines 6 to 8");
 static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
 		      ROOST_QP_LINE(attr.rnr_retry) == 9,
