@@ -23,7 +23,7 @@ LISTEN_S = 20
 ADDRESS = "198.18.0.1"
 TCP_SERVERS = {"client": "server", "source": "sink"}  # of bench_tcp
 PACKAGES = {"ib_write_bw": "perftest", "valgrind": "valgrind",
-            "iperf3": "iperf3", "ethtool": "ethtool",
+            "perf": "linux-perf", "iperf3": "iperf3", "ethtool": "ethtool",
             "dpdk-testpmd": "dpdk-dev", "tc": "iproute2",
             "ucx_perftest": "ucx-utils", "fi_pingpong": "libfabric-bin"}
 MEMIF = ("net_memif0,role={},socket-abstract=yes,socket={},bsize=8192,"
@@ -43,6 +43,14 @@ BOTH_ENDS = " ".join(
     for number, role in enumerate(("server", "client")))
 OWN_BYTES = 60  # of the appliance's own frames
 APPLIANCE = "{path} " + EAL + BOTH_ENDS + " -- 198.18.77.1 24 own 7471 1"
+
+
+def cpu_info(key):
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith(key):
+                return line.split(":", 1)[1].strip()
+    return ""
 
 
 def listening(port, pid):

@@ -8,7 +8,13 @@ import textwrap
 import rows
 from pairs import Failed
 
-BEGIN, END = "<!-- run: begin -->\n", "<!-- run: end -->\n"
+
+def markers(name):
+    """Between which a program of that name writes."""
+    return f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+
+
+MARKERS = BEGIN, END = markers("run")
 HEAD = ("| row | ours | peer | ratio | quartiles | thrown out | least | aim |\n"
         "|---|---|---|---|---|---|---|---|\n")
 
@@ -73,30 +79,31 @@ def section(found, notes, results, plots):
     return f"{machine_text(found, notes)}\n{table(results)}{images}"
 
 
-def replaced(text, body):
+def replaced(text, body, between=MARKERS):
     """The document with body between its markers."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise Failed(f"there must be one {BEGIN.strip()} and one "
-                     f"{END.strip()}")
-    head, rest = text.split(BEGIN)
-    if END not in rest:
+    begin, end = between
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise Failed(f"there must be one {begin.strip()} and one "
+                     f"{end.strip()}")
+    head, rest = text.split(begin)
+    if end not in rest:
         raise Failed("the end marker is in front of the other one")
-    return f"{head}{BEGIN}\n{body}\n{END}{rest.split(END)[1]}"
+    return f"{head}{begin}\n{body}\n{end}{rest.split(end)[1]}"
 
 
-def check(path):
+def check(path, between=MARKERS):
     """That it can be written to, before a run is wasted."""
     with open(path, "r+") as file:
         try:
-            replaced(file.read(), "")
+            replaced(file.read(), "", between)
         except Failed as failed:
             raise Failed(f"{path}: {failed}") from None
 
 
-def write(path, body, drawings):
+def write(path, body, drawings, between=MARKERS):
     """drawings: {name: SVG}, for the folder plots beside the document."""
     with open(path) as file:
-        text = replaced(file.read(), body)
+        text = replaced(file.read(), body, between)
     folder = os.path.join(os.path.dirname(os.path.abspath(path)), "plots")
     os.makedirs(folder, exist_ok=True)
     for name, drawing in drawings.items():

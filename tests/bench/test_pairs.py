@@ -3,8 +3,6 @@
 # Copyright (c) 2026 The Roost authors
 """What the bench makes of its measurements."""
 
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import tempfile
@@ -19,19 +17,11 @@ import plots  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
 import rows  # noqa: E402
+import script  # noqa: E402
 
 
-def load_run():
-    """The program itself, which has no .py to its name."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run")
-    loader = importlib.machinery.SourceFileLoader("run", path)
-    spec = importlib.util.spec_from_loader("run", loader)
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+run = script.load("run")
 
-
-run = load_run()
 
 class FakeBench:
     def __init__(self, lines):
