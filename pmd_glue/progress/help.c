@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
@@ -158,10 +159,23 @@ static void announce(struct roost_progress *p)
 	atomic_store_explicit(&p->in.helps, helps + 1, memory_order_relaxed);
 }
 
-/* Work that an iteration left over: for the next help, or for the thread. */
-static void leave(struct roost_progress *p)
+/* Holder of the turn: will the thread sleep when the next timer expires, which
+ * was set after it went to sleep?
+ */
+static bool is_slept_over(const struct roost_progress *p)
 {
-	if (roost_worker_has_left(p->worker))
+	uint64_t ns =
+		atomic_load_explicit(&p->sleeps_until_ns, memory_order_relaxed);
+
+	return unlikely(ns != 0) && roost_worker_is_due_before(p->worker, ns);
+}
+
+/* Work that an iteration left over: for the next help, or for the thread. */
+static void leave(struct roost_progress *p, bool slept_over)
+{
+	if (slept_over)
+		roost_progress_wake(p);
+	else if (roost_worker_has_left(p->worker))
 		roost_progress_nudge(p);
 }
 
@@ -170,11 +184,13 @@ static unsigned int run(struct roost_progress *p)
 {
 	unsigned int rounds = 0;
 	unsigned int work = 0;
+	bool slept_over;
 
 	roost_catch_unblock_once(&survives);
 	for (;;) {
 		work += roost_progress_iterate(p);
 		work += take_looped(p);
+		slept_over = is_slept_over(p);
 		if (!roost_worker_turn_release(p->worker))
 			break;
 		if (++rounds == HELP_ROUNDS) {
@@ -188,7 +204,7 @@ static unsigned int run(struct roost_progress *p)
 		back_off(p);
 	else
 		backoff[p->backoff].misses = 0;
-	leave(p);
+	leave(p, slept_over);
 	return work;
 }
 
@@ -240,6 +256,7 @@ void roost_progress_send_batched(struct roost_progress *p)
 void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 {
 	unsigned int work;
+	bool slept_over;
 
 	if (p->conf.mode == ROOST_PROGRESS_ADAPTIVE &&
 	    roost_batch_may_wait(&p->batch, qp)) {
@@ -265,14 +282,17 @@ void roost_progress_send_end(struct roost_progress *p, struct roost_qp *qp)
 	}
 	roost_presence_work(&p->in.presence, work + take_looped(p));
 	backoff[p->backoff].misses = 0;
+	slept_over = is_slept_over(p);
 	if (roost_worker_turn_release(p->worker))
 		roost_progress_help(p);
 	else
-		leave(p);
+		leave(p, slept_over);
 }
 
 void roost_progress_push(struct roost_progress *p)
 {
+	bool slept_over;
+
 	if (p->conf.mode == ROOST_PROGRESS_DEDICATED || p->conf.has_caller ||
 	    roost_worker_turn_wanted(p->worker) ||
 	    !roost_worker_turn_try(p->worker)) {
@@ -282,10 +302,11 @@ void roost_progress_push(struct roost_progress *p)
 	roost_catch_unblock_once(&survives);
 	send_out(p);
 	take_looped(p);
+	slept_over = is_slept_over(p);
 	if (roost_worker_turn_release(p->worker))
 		roost_progress_kick(p);
 	else
-		leave(p);
+		leave(p, slept_over);
 }
 
 void roost_progress_settle(struct roost_progress *p)

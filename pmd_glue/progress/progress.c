@@ -60,6 +60,12 @@ static uint32_t wakes(void)
 	return atomic_load_explicit(&roost_event_wakes, memory_order_relaxed);
 }
 
+static void end_sleep(struct roost_progress *p)
+{
+	atomic_store_explicit(&p->sleeps_until_ns, 0, memory_order_relaxed);
+	roost_progress_sleep_end(p);
+}
+
 /*
  * Sleep until until_ns, or until wake(), or until rx_fd is readable. rx_fd -1:
  * none; then packets do not wake the thread (blind_until_ns).
@@ -80,12 +86,15 @@ static void sleep_until(struct roost_progress *p, uint64_t now_ns,
 	atomic_store_explicit(&p->blind_until_ns, rx_fd < 0 ? until_ns : AWAKE,
 			      memory_order_relaxed);
 	p->own.seen_wakes = wakes();
+	if (rx_fd >= 0)
+		atomic_store_explicit(&p->sleeps_until_ns, until_ns,
+				      memory_order_relaxed);
 	if (roost_progress_sleep_begin(p) &&
 	    !atomic_load_explicit(&p->in.expected, memory_order_relaxed) &&
 	    !atomic_load_explicit(&p->in.stop, memory_order_relaxed))
 		ppoll(fds, 2, &timeout, NULL);
 	atomic_store_explicit(&p->blind_until_ns, AWAKE, memory_order_relaxed);
-	roost_progress_sleep_end(p);
+	end_sleep(p);
 }
 
 /* Sleep while application threads help. Packets that other subports handed over
@@ -144,6 +153,7 @@ static bool turn(struct roost_progress *p, uint64_t *deadline_ns)
 /* Sleep until an RX interrupt. False: the port has none; or no turn. */
 static bool sleep_on_interrupt(struct roost_progress *p, uint64_t now_ns)
 {
+	const uint64_t most_ns = now_ns + INTERRUPT_SLEEP_NS;
 	uint64_t deadline_ns;
 	int fd;
 
@@ -154,11 +164,15 @@ static bool sleep_on_interrupt(struct roost_progress *p, uint64_t now_ns)
 		roost_worker_turn_release(p->worker);
 		return false;
 	}
+	/* In the turn: who sets a timer in a later one sees it. */
+	atomic_store_explicit(&p->sleeps_until_ns, most_ns,
+			      memory_order_relaxed);
+	atomic_store_explicit(&p->asleep, true, memory_order_relaxed);
 	/* A packet from before the interrupt was armed raises none. */
 	if (!turn(p, &deadline_ns))
-		sleep_until(p, now_ns,
-			    RTE_MIN(deadline_ns, now_ns + INTERRUPT_SLEEP_NS),
-			    fd);
+		sleep_until(p, now_ns, RTE_MIN(deadline_ns, most_ns), fd);
+	else
+		end_sleep(p);
 	roost_worker_turn_take(p->worker);
 	p->conf.rx.disarm(p->conf.rx.ctx);
 	roost_worker_turn_release(p->worker);

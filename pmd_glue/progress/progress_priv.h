@@ -46,6 +46,11 @@ struct roost_progress {
 	 * an interrupt wakes it. Writer: the thread. Readers: helpers.
 	 */
 	_Atomic uint64_t blind_until_ns __rte_cache_aligned;
+	/* When the thread wakes by itself, at the latest, if it sleeps on an
+	 * interrupt; 0: it does not. A helper that sets an earlier timer wakes
+	 * it. Writer: the thread, from its last turn before the sleep on.
+	 */
+	_Atomic uint64_t sleeps_until_ns;
 	atomic_bool asleep;   /* wake() clears it, too */
 	atomic_bool kept_out; /* asleep because application threads help */
 

@@ -6,6 +6,9 @@
 
 #include "lib/engine/core/timer.h"
 
+/* Cancelled timers that are dropped at a time. */
+#define DROPS_MAX 8u
+
 static uint32_t slot_of(uint64_t tick)
 {
 	return (uint32_t)(tick & (ROOST_TIMER_SLOTS - 1));
@@ -135,6 +138,23 @@ struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
 	if (now_tick > wheel->tick)
 		wheel->tick = now_tick;
 	return NULL;
+}
+
+void roost_timer_wheel_drop_cancelled(struct roost_timer_wheel *wheel,
+				      uint64_t until_ns)
+{
+	for (unsigned int i = 0; i < DROPS_MAX; i++) {
+		struct roost_timer *timer;
+		uint64_t tick;
+
+		if (roost_timer_wheel_next_ns(wheel) >= until_ns)
+			return;
+		tick = next_used_tick(wheel);
+		timer = LIST_FIRST(&wheel->slots[slot_of(tick)]);
+		if (timer->deadline_ns != UINT64_MAX)
+			return;
+		roost_timer_remove(wheel, timer);
+	}
 }
 
 uint64_t roost_timer_wheel_next_ns(const struct roost_timer_wheel *wheel)

@@ -67,6 +67,11 @@ static inline bool roost_timer_is_set(const struct roost_timer *timer)
 struct roost_timer *roost_timer_wheel_expired(struct roost_timer_wheel *wheel,
 					      uint64_t now_ns,
 					      unsigned int *left);
+/* Take cancelled timers out of the wheel that are before all others, and that
+ * roost_timer_wheel_next_ns() would name before until_ns: a few of them.
+ */
+void roost_timer_wheel_drop_cancelled(struct roost_timer_wheel *wheel,
+				      uint64_t until_ns);
 /* No timer fires before this; UINT64_MAX: the wheel is empty. */
 uint64_t roost_timer_wheel_next_ns(const struct roost_timer_wheel *wheel);
 

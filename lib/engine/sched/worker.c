@@ -249,6 +249,12 @@ uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 	}
 }
 
+bool roost_worker_is_due_before(struct roost_worker *w, uint64_t ns)
+{
+	roost_timer_wheel_drop_cancelled(&w->timers, ns);
+	return roost_worker_next_deadline_ns(w) < ns;
+}
+
 bool roost_worker_has_left(const struct roost_worker *w)
 {
 	const struct roost_sched *s = roost_sched_of_const(w);

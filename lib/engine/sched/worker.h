@@ -70,6 +70,10 @@ bool roost_worker_has_work(const struct roost_worker *w);
  * with more work that could be done at once. Thread: any.
  */
 bool roost_worker_has_left(const struct roost_worker *w);
+/* True if roost_worker_next_deadline_ns() is before ns, other than by timers
+ * that were cancelled. Thread: holder of the turn.
+ */
+bool roost_worker_is_due_before(struct roost_worker *w, uint64_t ns);
 /* True if there are frames from QPs of this device to QPs of this device, which
  * the next iteration receives. Thread: holder of the turn.
  */

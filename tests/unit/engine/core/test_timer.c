@@ -165,6 +165,28 @@ static void timer_cancel__does_not_fire(void **state)
 	assert_int_equal(fire(START_NS + ROUND_NS + 201 * TICK_NS), 1);
 }
 
+/* A program that sleeps between messages cancels one with each. */
+static void timer_drop_cancelled__leaves_what_fires(void **state)
+{
+	const uint64_t at_ns = 4 * TICK_NS;
+	struct roost_timer some[4] = { 0 };
+
+	(void)state;
+	roost_timer_wheel_init(&wheel, 0);
+	for (unsigned int i = 0; i < 4; i++)
+		roost_timer_set(&wheel, &some[i], (i + 1) * at_ns);
+	roost_timer_cancel(&some[0]);
+	roost_timer_cancel(&some[1]);
+	roost_timer_cancel(&some[3]);
+	roost_timer_wheel_drop_cancelled(&wheel, 2 * at_ns);
+	assert_int_equal(roost_timer_wheel_next_ns(&wheel), 2 * at_ns);
+	roost_timer_wheel_drop_cancelled(&wheel, UINT64_MAX);
+	assert_int_equal(roost_timer_wheel_next_ns(&wheel), 3 * at_ns);
+	roost_timer_cancel(&some[2]);
+	roost_timer_wheel_drop_cancelled(&wheel, UINT64_MAX);
+	assert_int_equal(roost_timer_wheel_next_ns(&wheel), UINT64_MAX);
+}
+
 static void timer_remove__leaves_the_others(void **state)
 {
 	struct roost_timer a = { 0 }, b = { 0 }, c = { 0 };
@@ -273,6 +295,8 @@ int main(void)
 		cmocka_unit_test_setup(timer_set__beyond_one_round, start),
 		cmocka_unit_test_setup(timer__clock_jumps, start),
 		cmocka_unit_test_setup(timer_cancel__does_not_fire, start),
+		cmocka_unit_test_setup(timer_drop_cancelled__leaves_what_fires,
+				       start),
 		cmocka_unit_test_setup(timer_remove__leaves_the_others, start),
 		cmocka_unit_test_setup(timer_expired__is_bounded, start),
 		cmocka_unit_test_setup(timer__like_a_plain_list, start),

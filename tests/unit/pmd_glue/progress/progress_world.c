@@ -87,6 +87,11 @@ uint64_t roost_worker_next_deadline_ns(const struct roost_worker *w)
 	return atomic_load(&w->deadline_ns);
 }
 
+bool roost_worker_is_due_before(struct roost_worker *w, uint64_t ns)
+{
+	return atomic_load(&w->deadline_ns) < ns;
+}
+
 bool roost_worker_has_work(const struct roost_worker *w)
 {
 	return atomic_load(&w->has_work);

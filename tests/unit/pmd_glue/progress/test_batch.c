@@ -101,6 +101,13 @@ bool roost_worker_has_more(const struct roost_worker *w)
 	return false;
 }
 
+bool roost_worker_is_due_before(struct roost_worker *w, uint64_t ns)
+{
+	(void)w;
+	(void)ns;
+	return false;
+}
+
 bool roost_worker_has_looped(const struct roost_worker *w)
 {
 	(void)w;

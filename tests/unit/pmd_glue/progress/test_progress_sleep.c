@@ -275,6 +275,7 @@ static void check_wakes(void (*something)(void))
 			early++;
 		atomic_store(&world_worker.has_work, false);
 		atomic_store(&world_worker.has_left, false);
+		atomic_store(&world_worker.deadline_ns, ROOST_NEVER_NS);
 	}
 	assert_true(early >= 5);
 }
@@ -344,6 +345,21 @@ static void progress__what_a_post_leaves_wakes_it(void **state)
 	check_wakes(post_much);
 }
 
+/* A request whose answer does not come, and the program sleeps. */
+static void post_with_a_timer(void)
+{
+	atomic_store(&world_worker.deadline_ns, roost_now_ns() + MS);
+	atomic_store(&world_worker.work, 1);
+	roost_progress_send_end(world_progress, NULL);
+	atomic_store(&world_worker.work, 0);
+	roost_progress_expect(world_progress);
+}
+
+static void progress__the_timer_of_a_post_wakes_it(void **state)
+{
+	check_wakes(post_with_a_timer);
+}
+
 static void progress__every_arming_is_taken_back(void **state)
 {
 	uint64_t begin_ns;
@@ -399,6 +415,7 @@ int main(void)
 		INTERRUPTS(progress__kick_wakes_it),
 		INTERRUPTS(progress__nudge_wakes_it),
 		INTERRUPTS(progress__what_a_post_leaves_wakes_it),
+		INTERRUPTS(progress__the_timer_of_a_post_wakes_it),
 		INTERRUPTS(progress__every_arming_is_taken_back),
 		WORLD_DEDICATED(progress__dedicated_thread_polls),
 	};
