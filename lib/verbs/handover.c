@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/config/resolve.h"
+#include "lib/event/high_fd.h"
 #include "lib/verbs/handover.h"
 #include "lib/verbs/shim.h"
 
@@ -187,13 +188,13 @@ int roost_handover_open(struct roost_verbs_context *c)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	c->door_fd = ends[1];
+	c->door_fd = roost_high_fd(ends[1]);
 	ret = roost_handover_cookie(ends[0], &c->cookie);
 	if (ret == 0)
 		ret = roost_watch_new(c->door_fd, on_question, c, &c->watch);
 	if (ret) {
 		close(ends[0]);
-		close(ends[1]);
+		close(c->door_fd);
 		return ret;
 	}
 	c->vctx.context.cmd_fd = ends[0];

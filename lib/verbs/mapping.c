@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "lib/verbs/mapping.h"
 
 #ifndef DMA_BUF_MAGIC
@@ -88,7 +89,7 @@ static int begin_access(const struct file *file, struct roost_verbs_mapping *m)
 	m->dmabuf_fd = -1;
 	if (!file->dmabuf)
 		return 0;
-	m->dmabuf_fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	m->dmabuf_fd = roost_high_fd(fcntl(file->fd, F_DUPFD_CLOEXEC, 0));
 	if (m->dmabuf_fd < 0)
 		return -errno;
 	ret = sync_access(m->dmabuf_fd, DMA_BUF_SYNC_START, m->writable);

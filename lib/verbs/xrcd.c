@@ -24,6 +24,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "lib/verbs/shim.h"
 
 #define XRCD_MASK (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS)
@@ -84,7 +85,7 @@ static int with_mark(const struct ibv_context *context, int fd,
 					   context->device)),
 				   major(st.st_dev), minor(st.st_dev),
 				   (unsigned long long)st.st_ino);
-	s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	s = roost_high_fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	if (s < 0 || call(s, (struct sockaddr *)&name, len) == 0)
 		return s;
 	ret = errno;
@@ -179,7 +180,7 @@ struct ibv_xrcd *roost_verbs_open_xrcd(struct ibv_context *context,
 	x->fd = -1;
 	x->mark_fd = -1;
 	if (attr->fd != -1) {
-		x->fd = fcntl(attr->fd, F_DUPFD_CLOEXEC, 0);
+		x->fd = roost_high_fd(fcntl(attr->fd, F_DUPFD_CLOEXEC, 0));
 		if (x->fd < 0)
 			ret = -errno;
 	}

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/backend/backend.h"
 
 static bool has_queue(const struct roost_rx_sleep *s, unsigned int i)
@@ -108,7 +109,7 @@ int roost_rx_sleep_open(struct roost_rx_sleep *sleep,
 	};
 	if (nb_ports == 1)
 		return 0;
-	sleep->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	sleep->epoll_fd = roost_high_fd(epoll_create1(EPOLL_CLOEXEC));
 	return sleep->epoll_fd < 0 ? -errno : 0;
 }
 

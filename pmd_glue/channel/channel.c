@@ -14,6 +14,7 @@
 #include <rte_mempool.h>
 
 #include "lib/engine/core/in_place.h"
+#include "lib/event/high_fd.h"
 #include "pmd_glue/channel/channel_priv.h"
 #include "pmd_glue/channel/sleep.h"
 #include "pmd_glue/process/fork_guard.h"
@@ -45,7 +46,7 @@ static int open_parts(struct roost_shm_channel *ch,
 				     &ch->rx_whole_pool);
 	if (ret)
 		return ret;
-	ch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	ch->epoll_fd = roost_high_fd(epoll_create1(EPOLL_CLOEXEC));
 	return ch->epoll_fd < 0 ? -errno : 0;
 }
 
@@ -192,6 +193,7 @@ int roost_shm_peer_join(struct roost_shm_channel *ch, uint32_t seat,
 	int ret;
 
 	*s = (struct seat){ .state = SEAT_RESERVED, .peer = *peer };
+	s->peer.doorbell = roost_high_fd(s->peer.doorbell);
 	ret = open_seat(ch, seat);
 	if (ret) {
 		close(s->peer.doorbell);

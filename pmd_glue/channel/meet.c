@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/process/fork_guard.h"
 
 #define MAGIC 0x74656d2d74736f52u /* "Rost-met" */
@@ -74,7 +75,9 @@ static int make_socket(const char *name,
 
 	if (len < 0)
 		return len;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = roost_high_fd(socket(AF_UNIX,
+				  SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				  0));
 	if (fd < 0)
 		return -errno;
 	if (call(fd, (const void *)&addr, (socklen_t)len) == 0)
@@ -108,7 +111,8 @@ static int check_trust(int fd, struct roost_peer_trust *trust)
 
 int roost_shm_accept(int fd, struct roost_peer_trust *trust)
 {
-	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int peer = roost_high_fd(
+		accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 
 	return peer < 0 ? -errno : check_trust(peer, trust);
 }

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
+
 /* In headers since glibc 2.38 and Linux 5.1. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u
@@ -42,7 +44,7 @@ static int make_fd(const char *name)
 	/* Linux before 6.3 has no MFD_NOEXEC_SEAL. */
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create(name, flags);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? -errno : roost_high_fd(fd);
 }
 
 int roost_sealed_make(const char *name, size_t size_bytes, uint8_t **base)

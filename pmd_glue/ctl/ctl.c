@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/dump/dump.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/control.h"
@@ -102,8 +103,8 @@ static uint64_t open_door(void *ctx __attribute__((unused)), uint64_t now_ns)
 		return UINT64_MAX;
 	for (unsigned int i = 0; i < ACCEPT_MAX && ctl.nb_waiting < WAITING_MAX;
 	     i++) {
-		int fd = accept4(ctl.listen_fd, NULL, NULL,
-				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = roost_high_fd(accept4(ctl.listen_fd, NULL, NULL,
+					       SOCK_CLOEXEC | SOCK_NONBLOCK));
 
 		if (fd >= 0) {
 			let_in(fd);
@@ -277,7 +278,8 @@ static int bind_to(int fd, pid_t pid, unsigned int alike)
 static int listen_at(pid_t pid)
 {
 	int ret = -EADDRINUSE;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = roost_high_fd(
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 
 	if (fd < 0)
 		return -errno;

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/kernel/nl_link.h"
 #include "pmd_glue/process/peer_trust.h"
@@ -188,7 +189,8 @@ static int listen_at(const char *name)
 	int ret = 0;
 	int fd;
 
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = roost_high_fd(
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (struct sockaddr *)&addr, len) < 0 ||

@@ -19,6 +19,7 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/process/fork_guard.h"
 
 #define RECORD "roost-mtu-%u-was-%u-set-%u"
@@ -137,7 +138,7 @@ static int hold(unsigned int ifindex)
 	len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
 		       "roost/mtu/%u/%d-%lx%lx", ifindex, getpid(),
 		       (unsigned long)now.tv_sec, (unsigned long)now.tv_nsec);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = roost_high_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (const struct sockaddr *)&addr,

@@ -16,6 +16,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/kernel/nl_link_msg.h"
 
@@ -243,11 +244,19 @@ static uint64_t run(void *ctx __attribute__((unused)), uint64_t now_ns)
 static int open_socket(struct mnl_socket **nl, int flags, unsigned int groups)
 {
 	const struct timeval wait = { .tv_sec = ANSWER_MAX_S };
+	int fd = roost_high_fd(socket(AF_NETLINK,
+				      SOCK_RAW | SOCK_CLOEXEC | flags,
+				      NETLINK_ROUTE));
 	int ret;
 
-	*nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | flags);
-	if (!*nl)
+	if (fd < 0)
 		return -errno;
+	*nl = mnl_socket_fdopen(fd);
+	if (!*nl) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
 	if (mnl_socket_bind(*nl, groups, MNL_SOCKET_AUTOPID) == 0 &&
 	    setsockopt(mnl_socket_get_fd(*nl), SOL_SOCKET, SO_RCVTIMEO, &wait,
 		       sizeof(wait)) == 0)

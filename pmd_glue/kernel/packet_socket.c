@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
+
 /* Longer frames are no requests to a host: they are truncated, and so invalid.
  */
 #define FRAME_MAX_BYTES 9216u
@@ -93,7 +95,8 @@ int roost_packet_socket_open(
 {
 	int ret;
 
-	packet_socket->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	packet_socket->fd =
+		roost_high_fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
 	if (packet_socket->fd < 0)
 		return -errno;
 	ret = prepare(packet_socket->fd, ifindex);

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/process/fork_guard.h"
 
 static int make(const struct roost_tap *tap, const char *name)
@@ -49,7 +50,8 @@ int roost_tap_open(struct roost_tap *tap, const char *name,
 {
 	int ret;
 
-	tap->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	tap->fd = roost_high_fd(
+		open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
 	if (tap->fd < 0)
 		return -errno;
 	ret = roost_fork_guard_add(tap->fd);

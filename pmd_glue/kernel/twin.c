@@ -23,6 +23,7 @@
 #include <rte_ring.h>
 
 #include "lib/engine/sched/worker.h"
+#include "lib/event/high_fd.h"
 #include "lib/event/ring.h"
 #include "lib/wire/frame.h"
 #include "pmd_glue/kernel/tap.h"
@@ -267,7 +268,7 @@ int roost_twin_start(struct roost_twin *t, struct roost_worker *worker,
 	t->worker = worker;
 	t->port_num = port_num;
 	t->progress = progress;
-	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	t->wake_fd = roost_high_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (t->wake_fd < 0)
 		return -errno;
 	ret = roost_thread_create(&t->thread, "roost-twin", twin_main, t);

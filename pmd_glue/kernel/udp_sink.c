@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "lib/wire/frame.h"
 
 /* Attach the filter before bind(2), so that no packet is queued. */
@@ -35,7 +36,7 @@ static int prepare(int fd, const char *iface)
 static int open_for(int family, const struct sockaddr *addr, socklen_t len,
 		    const char *iface)
 {
-	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = roost_high_fd(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	int ret;
 
 	if (fd < 0)

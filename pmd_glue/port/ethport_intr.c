@@ -16,6 +16,7 @@
 
 #include <rte_interrupts.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/cable/cable.h"
 #include "pmd_glue/port/ethport_priv.h"
 
@@ -149,7 +150,7 @@ static void open_interrupts_of(struct roost_ethport *port, uint16_t worker)
 	/* Try to enable first: ethdev logs an error if there are none. */
 	if (enable(port, worker) != 0)
 		return;
-	*fd = epoll_create1(EPOLL_CLOEXEC);
+	*fd = roost_high_fd(epoll_create1(EPOLL_CLOEXEC));
 	if (*fd < 0)
 		return;
 	if (start_watch(port, worker) < 0) {

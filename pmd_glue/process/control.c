@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <roost/config.h>
+#include "lib/event/high_fd.h"
 #include "lib/event/wakes.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/process/thread.h"
@@ -176,7 +177,7 @@ int roost_control_get(void)
 
 	if (control.holders++)
 		return 0;
-	control.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	control.wake_fd = roost_high_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (control.wake_fd < 0) {
 		ret = -errno;
 		goto no_fd;

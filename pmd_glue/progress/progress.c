@@ -20,6 +20,7 @@
 #include <rte_pause.h>
 
 #include "lib/engine/sched/worker.h"
+#include "lib/event/high_fd.h"
 #include "lib/event/wakes.h"
 #include "pmd_glue/process/clock.h"
 #include "pmd_glue/progress/backoff.h"
@@ -289,7 +290,7 @@ int roost_progress_start(const struct roost_progress_conf *conf,
 		.backoff = atomic_fetch_add(&nb_started, 1) %
 			   ROOST_PROGRESS_BACKOFFS,
 	};
-	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	p->wake_fd = roost_high_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (p->wake_fd < 0) {
 		ret = -errno;
 		goto free_progress;

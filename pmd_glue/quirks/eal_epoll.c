@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/quirks/import.h"
 
 #define LOOK_US 10000u
@@ -17,7 +18,7 @@ static int epoll_create_some_time(int size)
 	int fd;
 
 	for (;;) {
-		fd = epoll_create(size);
+		fd = roost_high_fd(epoll_create(size));
 		if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 			return fd;
 		usleep(LOOK_US);

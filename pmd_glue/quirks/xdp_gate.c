@@ -21,6 +21,7 @@
 #include <rte_common.h>
 #include <rte_mempool.h>
 
+#include "lib/event/high_fd.h"
 #include "pmd_glue/quirks/import.h"
 #include "pmd_glue/quirks/xdp/program.h"
 
@@ -78,7 +79,8 @@ static int link_create(int ifindex, int program_fd, uint32_t mode)
 	attr.link_create.target_ifindex = (uint32_t)ifindex;
 	attr.link_create.attach_type = BPF_XDP;
 	attr.link_create.flags = mode;
-	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	return roost_high_fd(
+		(int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr)));
 }
 
 /*
@@ -305,7 +307,7 @@ int roost_xdp_open(struct roost_xdp *xdp)
 	*xdp = (struct roost_xdp){ .program_fd = -1, .link_fd = -1 };
 	if (sizeof(roost_xdp_program) <= 1)
 		return -ENOENT;
-	xdp->program_fd = memfd_create("roost_xdp", MFD_CLOEXEC);
+	xdp->program_fd = roost_high_fd(memfd_create("roost_xdp", MFD_CLOEXEC));
 	if (xdp->program_fd < 0)
 		return -errno;
 	if (write(xdp->program_fd, roost_xdp_program,

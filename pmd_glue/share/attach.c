@@ -16,6 +16,7 @@
 
 #include "lib/config/resolve.h"
 #include "lib/engine/core/idmap.h"
+#include "lib/event/high_fd.h"
 #include "pmd_glue/process/fork_guard.h"
 #include "pmd_glue/process/peer_trust.h"
 #include "pmd_glue/process/report.h"
@@ -130,7 +131,7 @@ int roost_share_connect(const char *service, const char *label, int *fd)
 	socklen_t len = address_of(service, &addr);
 	int ret;
 
-	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	*fd = roost_high_fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
 	ret = *fd < 0 ? -errno : connect_in_time(*fd, &addr, len);
 	if (ret)
 		tell_unconnected(service, label, -ret);
@@ -150,7 +151,9 @@ int roost_share_connect_again(const char *service, int *fd)
 	struct ucred cred;
 	int ret = 0;
 
-	*fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	*fd = roost_high_fd(
+		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		       0));
 	if (*fd < 0)
 		return -errno;
 	if (connect(*fd, (struct sockaddr *)&addr, len) != 0)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -434,7 +435,11 @@ static int bare_memfd(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	const struct rlimit limit = { FDS_LOOKED_AT, FDS_LOOKED_AT };
+
 	FUZZ_CHECK(argc != NULL && argv != NULL);
+	/* All that is opened is among those that open_fds() looks at. */
+	FUZZ_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 	share_open();
 	share_end_init(&a);
 	share_end_init(&b);

@@ -143,6 +143,15 @@ def closes_late(room, way, *options):
         raise Failure("they spin")
 
 
+def keeps_files(room, words, *options):
+    """A program's files under numbers that it took from us stay its own."""
+    program = os.path.join(room.build, "tests", "real", "own_files")
+    done = room.run("program", room.roost("run", *options, "--", program,
+                                          *words))
+    if done.status != 0:
+        raise Failure("program: " + done.err().strip())
+
+
 # ---- many at once ----------------------------------------------------------
 
 def pairs(room, words):
@@ -319,6 +328,10 @@ CASES += [
     Case("hub-replaces-late", closes_late, "replaces", "--hub"),
     Case("link-closes-late", closes_late, "closes", "--link", "late"),
     Case("link-replaces-late", closes_late, "replaces", "--link", "late"),
+    Case("hub-own-files", keeps_files, [], "--hub"),
+    Case("hub-own-files-all", keeps_files, ["all"], "--hub"),
+    Case("link-own-files", keeps_files, [], "--link", "own-files"),
+    Case("link-own-files-all", keeps_files, ["all"], "--link", "own-files"),
     Case("hub-last-ack", last_ack),
     Case("hub-import", imports),
     Case("import-without-a-hub", imports_nothing),
