@@ -134,12 +134,12 @@ static uint64_t spent_ns(const struct roostd_patience *p, uint64_t now_ns)
 		       p->spent_ns);
 }
 
-/* Its ring was full until now. */
+/* Its ring was full until full_ns, and has moved on. */
 static void spend(struct roostd_patience *p, uint32_t consumed, uint64_t now_ns)
 {
 	const uint64_t free_ns = (uint64_t)(consumed - p->consumed) * FRAME_NS;
 	const uint64_t ns = spent_ns(p, now_ns) +
-			    past_ns(free_ns, past_ns(p->since_ns, now_ns));
+			    past_ns(free_ns, past_ns(p->since_ns, p->full_ns));
 
 	p->spent_ns = ns < PATIENCE_NS ? ns : PATIENCE_NS;
 	p->spent_at_ns = now_ns;
@@ -156,6 +156,7 @@ static bool is_waited_for(struct roostd_patience *p, uint32_t consumed,
 		p->since_ns = now_ns;
 		p->consumed = consumed;
 	}
+	p->full_ns = now_ns;
 	return spent_ns(p, now_ns) + past_ns(p->since_ns, now_ns) < PATIENCE_NS;
 }
 

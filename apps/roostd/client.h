@@ -56,6 +56,7 @@ struct roostd_port;
  */
 struct roostd_patience {
 	uint64_t since_ns; /* its ring was full then; 0: it has room */
+	uint64_t full_ns;  /* and still, when a sender last looked */
 	uint32_t consumed; /* frames that it had consumed at since_ns */
 	uint64_t spent_ns; /* as of spent_at_ns */
 	uint64_t spent_at_ns;

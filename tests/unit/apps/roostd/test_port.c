@@ -263,6 +263,55 @@ static void port__receiver_that_reads_slowly(void **state)
 	assert_true(count_beside(900, 1, 1000) > 42000);
 }
 
+/* a sends until it has published this many, or no more moves. */
+static unsigned int flood(unsigned int most)
+{
+	struct roost_sw_frame frame;
+	unsigned int n = 0;
+
+	for (; n < most; n++) {
+		if (roost_shm_out_pending(&a.out) == client_shape.ring_len)
+			pump();
+		roost_shm_out_free(&a.out, roost_shm_out_collect(&a.out));
+		if (roost_shm_out_pending(&a.out) == client_shape.ring_len)
+			break;
+		frame = rc(&b, 64);
+		c_publish(&a, &frame);
+	}
+	pump();
+	return n;
+}
+
+/* It has read all at once, and the daemon was away, or who waited has gone. */
+static void port__receiver_that_nobody_looked_at(void **state)
+{
+	uint32_t len;
+
+	(void)state;
+	c_attach(&a);
+	c_attach(&b);
+	flood(1000);
+	while (c_take(&b, &len))
+		;
+	now_ns += 1000 * MS;
+	for (unsigned int i = 0; i < 100; i++) {
+		pump();
+		while (c_take(&b, &len))
+			;
+	}
+	/* A pause of its own is waited for. */
+	flood(1000);
+	for (unsigned int i = 0; i < 20; i++) {
+		now_ns += MS;
+		pump();
+	}
+	assert_int_equal(roost_switch_counters(port.sw, b.granted.client)
+				 .drops[ROOST_SW_CLIENT_FULL],
+			 0);
+	c_close(&a);
+	c_close(&b);
+}
+
 static void port__still_clients_sleep_and_ring(void **state)
 {
 	struct roost_sw_frame frame;
@@ -394,6 +443,7 @@ int main(void)
 		TEST(port__end_of_one_with_a_frame_of_another_lane),
 		TEST(port__receiver_that_does_not_read),
 		TEST(port__receiver_that_reads_slowly),
+		TEST(port__receiver_that_nobody_looked_at),
 		TEST(port__still_clients_sleep_and_ring),
 		TEST(port__broken_words_cut_off_their_writer_alone),
 		TEST(port__last_frames_of_who_goes),
