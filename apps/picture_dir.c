@@ -32,7 +32,12 @@ const char *roost_picture_place(unsigned int i)
 {
 	static const char *const places[] = { "/dev/shm", NULL, "/tmp" };
 
-	return i == 1 ? getenv("XDG_RUNTIME_DIR") : places[i];
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+
+	if (i != 1)
+		return places[i];
+	/* Empty in a hub whose launcher had none. */
+	return dir && dir[0] == '/' ? dir : NULL;
 }
 
 int roost_picture_make(const char *base, char *path)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -262,6 +263,27 @@ static void take__takes_over(void **state)
 	unlink(other);
 }
 
+/* A hub has an empty variable if its launcher had none. */
+static void place__is_absolute(void **state)
+{
+	static const char variable[] = "XDG_RUNTIME_DIR";
+	const char *before = getenv(variable);
+	char *saved = before ? strdup(before) : NULL;
+
+	(void)state;
+	setenv(variable, temp_dir, 1);
+	assert_string_equal(roost_picture_place(1), temp_dir);
+	setenv(variable, "", 1);
+	assert_null(roost_picture_place(1));
+	setenv(variable, "run", 1);
+	assert_null(roost_picture_place(1));
+	unsetenv(variable);
+	assert_null(roost_picture_place(1));
+	if (saved)
+		setenv(variable, saved, 1);
+	free(saved);
+}
+
 /* The programs of a service whose picture shows other devices have their own.
  */
 static void of_daemon__shows_these_devices(void **state)
@@ -315,6 +337,7 @@ int main(void)
 		cmocka_unit_test(keeper__removes_it_after_the_last_user),
 		cmocka_unit_test(put_config__shows_every_device),
 		cmocka_unit_test(take__takes_over),
+		cmocka_unit_test(place__is_absolute),
 		cmocka_unit_test(of_daemon__shows_these_devices),
 	};
 
