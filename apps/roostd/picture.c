@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #include "lib/config/key.h"
 #include "lib/config/resolve.h"
 #include "lib/sysfs/picture.h"
+#include "lib/sysfs/variable.h"
 #include "pmd_glue/process/control.h"
 #include "pmd_glue/process/report.h"
 
@@ -289,10 +291,23 @@ static int make_there(const struct roostd_port *ports,
 	return ret;
 }
 
+/* A hub, and the keeper that it starts, are no users of a picture, even if
+ * somebody started it by hand among the programs of another hub. The place is
+ * the one that /proc shows.
+ */
+static void leave_environment(void)
+{
+	char *value = getenv(ROOST_PICTURE_VARIABLE);
+
+	if (value)
+		memset(value, 0, strlen(value));
+}
+
 static int make_hubs(const struct roostd_port *ports)
 {
 	int ret = -ENOENT;
 
+	leave_environment();
 	for (unsigned int i = 0; ret && i < ROOST_PICTURE_PLACES; i++) {
 		const char *place = roost_picture_place(i);
 

@@ -108,6 +108,16 @@ def closes(room):
         raise Failure("program: " + done.err().strip())
 
 
+def by_hand(room):
+    """One that somebody starts among programs of a hub is none of them."""
+    daemon = room.start("roostd", [
+        os.path.join(room.build, "apps", "roostd", "roostd"),
+        "--hub"], env={
+        "ROOST_PICTURE": f"/dev/shm/roost-sysfs-{os.geteuid()}-hub-"
+                         f"{os.stat('/proc/self/ns/net').st_ino}"})
+    room.finish(daemon, HUB_END_S)
+
+
 # The device is open before that.
 CLOSES_LATE = """
 import ctypes, os, sys, time
@@ -324,6 +334,7 @@ CASES += [
                                       "200", "-s", "65536"]),
     Case("hub-64-attached", attached),
     Case("hub-closes-descriptors", closes),
+    Case("hub-by-hand", by_hand),
     Case("hub-closes-late", closes_late, "closes", "--hub"),
     Case("hub-replaces-late", closes_late, "replaces", "--hub"),
     Case("link-closes-late", closes_late, "closes", "--link", "late"),
