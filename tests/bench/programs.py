@@ -92,8 +92,9 @@ def testpmd_pps(out, ports=1):
 class Bench:
     """Where the programs are, and which cores they get."""
 
-    def __init__(self, build, cpus, seconds):
+    def __init__(self, build, cpus, seconds, near_ns=None):
         self.build = build
+        self.near_ns = near_ns  # farther cores do not count; None: they do
         self.all_cpus = cpus
         self.cpus = cpus[:2]
         self.seconds = seconds

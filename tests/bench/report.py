@@ -15,8 +15,8 @@ def markers(name):
 
 
 MARKERS = BEGIN, END = markers("run")
-HEAD = ("| row | ours | peer | ratio | quartiles | thrown out | least | aim |\n"
-        "|---|---|---|---|---|---|---|---|\n")
+HEAD = ("| row | ours | peer | ratio | quartiles | line | thrown out | least | "
+        "aim |\n|---|---|---|---|---|---|---|---|---|\n")
 
 
 def figure(value):
@@ -32,14 +32,17 @@ def machine_text(found, notes):
     """found: what tests/bench/run knows of the machine and of itself."""
     huge = (f"{found['huge_pages']} huge pages" if found["huge_pages"]
             else "no huge pages")
+    near = (f"; only pairs with less than {figure(found['near_ns'])} ns count"
+            if found.get("near_ns") else "")
     text = (f"{found['cpus']} cores of {found['cpu']}"
             f"{' (a virtual machine)' if found['virtual'] else ''}, "
             f"Linux {found['kernel']}, {huge}, built with "
             f"`{found['build']}`, {found['pairs']} pairs, `--seconds "
             f"{found['seconds']:g}`, {found['minutes']:.0f} minutes; a cache "
             f"line took {figure(found.get('line_ns', 0))} ns from core to core "
-            f"before, and the load was {found['load']:.1f}. ICRC: "
-            f"`{found['kernels'][0]}`. Rows marked + are of two cores.")
+            f"before{near}, and the load was {found['load']:.1f}. ICRC: "
+            f"`{found['kernels'][0]}`. Rows marked + are of two cores; line: "
+            "the same time during their pairs, the median.")
     return paragraph(text) + "".join(
         "\n" + paragraph("Note: " + note + ".") for note in notes)
 
@@ -48,13 +51,14 @@ def table_row(row, result):
     name = f"`{row.name}`" + (" +" if row.cores > 1 else "")
     wanted = f"{'' if row.more_is_better else '<= '}{row.least:g} | {row.aim:g}"
     if "why" in result:
-        return f"| {name} | {result['why']} | | | | | {wanted} |\n"
+        return f"| {name} | {result['why']} | | | | | | {wanted} |\n"
     ratio = result["ratio"]
     spread = ("" if row.exact else
               f"{figure(ratio['low'])}-{figure(ratio['high'])}")
     return (f"| {name} | {figure(result['ours']['median'])} {row.unit} | "
             f"{figure(result['peer']['median'])} {row.unit} | "
             f"{figure(ratio['median'])} | {spread} | "
+            f"{figure(result['line_ns']) if result['line_ns'] else ''} | "
             f"{result['thrown_out'] or ''} | {wanted} |\n")
 
 
@@ -68,7 +72,7 @@ def table(results):
             found = results[name]
             found = (found["why"] if isinstance(found, dict)
                      else figure(found))
-            text += f"| `{name}` | {found} | | | | | | |\n"
+            text += f"| `{name}` | {found} | | | | | | | |\n"
     return text
 
 

@@ -24,8 +24,9 @@ run = script.load("run")
 
 
 class FakeBench:
-    def __init__(self, lines):
+    def __init__(self, lines, near_ns=None):
         self.lines = iter(lines)
+        self.near_ns = near_ns
 
     def line_ns(self):
         return next(self.lines)
@@ -44,8 +45,8 @@ class FakeRow(rows.Row):
         return found
 
 
-def measure(found, lines, wanted):
-    return pairs.measure(FakeRow(found), FakeBench(lines), wanted,
+def measure(found, lines, wanted, near_ns=None):
+    return pairs.measure(FakeRow(found), FakeBench(lines, near_ns), wanted,
                          lambda _: None)
 
 
@@ -69,6 +70,23 @@ class Pairs(unittest.TestCase):
         self.assertEqual(result["thrown_out"], 1)
         self.assertEqual(result["ratio"]["high"], 1)
         self.assertEqual(len(result["pairs"]), 2)
+
+    def test_far_cores_do_not_count(self):
+        # Far before the second pair, which is not measured, and behind the
+        # third.
+        lines = [50, 50, 200, 50, 61, 50, 50]
+        result = measure([(1, 1), (50, 1), (3, 1)], lines, 2, near_ns=60)
+        self.assertEqual([pair["ours"] for pair in result["pairs"]], [1, 3])
+        self.assertEqual(result["thrown_out"], 2)
+        self.assertEqual(result["line_ns"], 50)
+        self.assertEqual(measure([(1, 1)], [200, 200], 1)["line_ns"], 200)
+
+    def test_row_without_near_cores_is_refused(self):
+        near = [50, 50] * 4
+        with self.assertRaisesRegex(pairs.Failed, "refused.* 4 pairs of 14"):
+            measure([(1, 1)] * 4, near + [200] * 10, 7, near_ns=60)
+        result = measure([(1, 1)] * 5, near + [200] * 9 + [50, 50], 7, 60)
+        self.assertEqual(len(result["pairs"]), 5)
 
     def test_failures_are_told(self):
         result = measure([None, (4, 2)], [100] * 4, 1)
@@ -170,7 +188,8 @@ class Report(unittest.TestCase):
         row.unit, row.least, row.aim = "Gb/s", 0.5, 1.0
         self.assertEqual(
             report.table_row(row, result),
-            "| `fake` + | 20 Gb/s | 20 Gb/s | 2 | 1.25-2.5 |  | 0.5 | 1 |\n")
+            "| `fake` + | 20 Gb/s | 20 Gb/s | 2 | 1.25-2.5 | 100 |  | 0.5 | 1 |"
+            "\n")
 
     def test_row_without_a_figure_says_why(self):
         text = report.table({"tap": {"why": "skipped: needs root"},
@@ -180,7 +199,7 @@ class Report(unittest.TestCase):
         self.assertIn("| `instructions16` | no valgrind |", text)
         self.assertIn("| `instructions64k` | 1,796 |", text)
         self.assertNotIn("write64k", text)
-        self.assertEqual({line.count("|") for line in text.splitlines()}, {9})
+        self.assertEqual({line.count("|") for line in text.splitlines()}, {10})
 
     def test_machine_is_described_without_a_date(self):
         text = report.machine_text(MACHINE, ["the roof leaks"])
