@@ -51,6 +51,10 @@
  * that is pinned to the same CPU. Alone on its CPU, it loses nothing.
  */
 #define YIELD_EVERY 256u
+/* Turns, busy ones too, after which a real-time thread yields: until then
+ * others of its priority have no processor, such as those that it works for.
+ */
+#define TURNS_MAX 256u
 /* Yields while the worker's clock stands still; after them a real-time thread
  * sleeps.
  */
@@ -210,9 +214,17 @@ static void let_woken_run(struct roost_progress *p, uint64_t now_ns)
 	}
 }
 
+/* After a turn. */
+static void let_equals_run(unsigned int *turns)
+{
+	if (++*turns % TURNS_MAX == 0 && roost_backoff_is_realtime())
+		sched_yield();
+}
+
 static void run_adaptive(struct roost_progress *p)
 {
 	struct roost_backoff held = { 0 };
+	unsigned int turns = 0;
 	uint64_t now_ns, deadline_ns;
 	bool kept_out;
 
@@ -232,6 +244,7 @@ static void run_adaptive(struct roost_progress *p)
 		if (turn(p, &deadline_ns))
 			p->own.last_work_ns = now_ns;
 		roost_progress_stand_back(p);
+		let_equals_run(&turns);
 		if (kept_out || now_ns - p->own.last_work_ns < POLL_NS)
 			let_woken_run(p, now_ns);
 		else
@@ -242,13 +255,14 @@ static void run_adaptive(struct roost_progress *p)
 static void run_dedicated(struct roost_progress *p)
 {
 	struct roost_backoff held = { 0 };
-	unsigned int idle = 0;
+	unsigned int idle = 0, turns = 0;
 	uint64_t deadline_ns;
 
 	while (!atomic_load_explicit(&p->in.stop, memory_order_relaxed)) {
 		if (roost_worker_turn_try(p->worker) && turn(p, &deadline_ns))
 			idle = 0;
 		roost_progress_stand_back(p);
+		let_equals_run(&turns);
 		if (++idle % YIELD_EVERY == 0)
 			roost_backoff_wait(&held, &p->clock, THREAD_YIELDS);
 	}

@@ -96,6 +96,62 @@ static void progress__the_dedicated_thread_is_preempted(void **state)
 	preempted_run(&p);
 }
 
+/* ---- the worker's thread inherits a real-time priority --------------------
+ */
+
+static void set_priority(int priority)
+{
+	const struct sched_param param = { .sched_priority = priority };
+
+	pthread_setschedparam(pthread_self(),
+			      priority ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
+static int start_urgent(void **state)
+{
+	set_priority(10);
+	return world_start_adaptive(state);
+}
+
+static int start_urgent_dedicated(void **state)
+{
+	set_priority(10);
+	return world_start_dedicated(state);
+}
+
+static int stop_urgent(void **state)
+{
+	set_priority(0);
+	return world_stop(state);
+}
+
+static void *sleep_often(void *arg)
+{
+	for (int i = 0; i < 10; i++)
+		usleep(1000);
+	atomic_store((atomic_bool *)arg, true);
+	return NULL;
+}
+
+/* Such as one that is to post the receive for which a request is repeated. */
+static void progress__busy_thread_lets_its_equals_run(void **state)
+{
+	const int64_t until_ns = preempted_now_ns() + PREEMPTED_LATE_NS;
+	atomic_bool done = false;
+	pthread_t equal;
+
+	if (sched_getscheduler(0) != SCHED_FIFO)
+		skip(); /* it takes a privilege */
+	assert_int_equal(pthread_create(&equal, NULL, sleep_often, &done), 0);
+	set_priority(11);
+	atomic_store(&world_worker.work, 1);
+	while (!atomic_load(&done) && preempted_now_ns() < until_ns)
+		usleep(10000);
+	atomic_store(&world_worker.work, 0);
+	assert_true(atomic_load(&done));
+	pthread_join(equal, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +160,12 @@ int main(void)
 			progress__the_holder_is_preempted_and_there_is_work),
 		WORLD_ADAPTIVE(progress__who_waits_for_the_turn_is_preempted),
 		WORLD_DEDICATED(progress__the_dedicated_thread_is_preempted),
+		cmocka_unit_test_setup_teardown(
+			progress__busy_thread_lets_its_equals_run, start_urgent,
+			stop_urgent),
+		cmocka_unit_test_setup_teardown(
+			progress__busy_thread_lets_its_equals_run,
+			start_urgent_dedicated, stop_urgent),
 	};
 
 	return cmocka_run_group_tests(tests, preempted_pin, NULL);
