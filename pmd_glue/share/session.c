@@ -19,6 +19,7 @@
 /* Messages that one reading takes at the most; the rest is read later. */
 #define READ_MAX 64u
 #define SEND_WAIT_MS 10
+#define READER_NS 1000000u
 /* Messages about peers that wait for the control thread. */
 #define PEERS_MAX 256u
 
@@ -359,6 +360,17 @@ int roost_share_tell(struct roost_share_session *session,
 
 /* ---- the control thread -------------------------------------------------- */
 
+/* The reader has something to read and has no processor, which it may need from
+ * us: the socket would end each of our sleeps until then. Under the lock.
+ */
+static void let_reader_run(struct roost_share_session *s)
+{
+	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
+
+	if (poll(&fd, 1, 0) > 0)
+		wait_for_reader(s, roost_now_ns() + READER_NS);
+}
+
 struct roost_share_news
 roost_share_session_news(struct roost_share_session *session)
 {
@@ -366,6 +378,8 @@ roost_share_session_news(struct roost_share_session *session)
 	struct roost_share_news news;
 
 	pthread_mutex_lock(&s->lock);
+	if (s->reading)
+		let_reader_run(s);
 	if (!s->reading && !s->lost)
 		read_all(s);
 	pthread_cond_broadcast(&s->read);

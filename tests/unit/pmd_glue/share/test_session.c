@@ -366,6 +366,28 @@ static void session__news_are_told_once(void **state)
 	detach();
 }
 
+/* Which may have to wait for the control thread's processor. */
+static void session__who_reads_is_let_run(void **state)
+{
+	const uint64_t until_ns = roost_now_ns() + 50000000u;
+	unsigned int n = 0;
+
+	attach();
+	pthread_mutex_lock(&s->lock);
+	s->reading = true; /* as roost_share_request() in another thread */
+	pthread_mutex_unlock(&s->lock);
+	send_news(ROOST_SHARE_CHANGED);
+	/* The socket is readable: each sleep of the control thread ends. */
+	for (; roost_now_ns() < until_ns; n++)
+		assert_false(roost_share_session_news(s).changed);
+	assert_in_range(n, 1, 60);
+	pthread_mutex_lock(&s->lock);
+	s->reading = false;
+	pthread_mutex_unlock(&s->lock);
+	assert_true(roost_share_session_news(s).changed);
+	detach();
+}
+
 static int put(void)
 {
 	struct roost_share_msg msg = { .type = ROOST_SHARE_PUT, .index = 1 };
@@ -536,6 +558,7 @@ int main(void)
 		TEST(session__errors_of_answers_are_returned),
 		TEST(session__an_answer_that_does_not_come),
 		TEST(session__news_are_told_once),
+		TEST(session__who_reads_is_let_run),
 		TEST(session__eviction_ends_it),
 		TEST(session__a_daemon_that_goes_ends_it),
 		cmocka_unit_test(session__hostile_packets_end_it),
