@@ -16,6 +16,8 @@
 
 /* Longer than a time slice of a busy machine. */
 #define PATIENCE_NS 50000000u
+#define PATIENCE_BACK 8u
+#define FRAME_NS (1000000u / ROOST_SHM_PROGRESS_PKTS)
 /* More than an honest client sends between two sleeps. */
 #define TOKENS 64u
 /* Older headers lack it; a kernel that does not know it says so. */
@@ -120,17 +122,54 @@ static bool has_room(struct roostd_client *c)
 	return roost_shm_out_pending(&c->out) < room;
 }
 
+/* Lanes do not have one time: that of another one may be later. */
+static uint64_t past_ns(uint64_t from_ns, uint64_t now_ns)
+{
+	return now_ns > from_ns ? now_ns - from_ns : 0;
+}
+
+static uint64_t spent_ns(const struct roostd_patience *p, uint64_t now_ns)
+{
+	return past_ns(past_ns(p->spent_at_ns, now_ns) / PATIENCE_BACK,
+		       p->spent_ns);
+}
+
+/* Its ring was full until full_ns, and has moved on. */
+static void spend(struct roostd_patience *p, uint32_t consumed, uint64_t now_ns)
+{
+	const uint64_t free_ns = (uint64_t)(consumed - p->consumed) * FRAME_NS;
+	const uint64_t ns = spent_ns(p, now_ns) +
+			    past_ns(free_ns, past_ns(p->since_ns, p->full_ns));
+
+	p->spent_ns = ns < PATIENCE_NS ? ns : PATIENCE_NS;
+	p->spent_at_ns = now_ns;
+	p->since_ns = 0;
+}
+
+static bool is_waited_for(struct roostd_patience *p, uint32_t consumed,
+			  uint64_t now_ns)
+{
+	if (p->since_ns != 0 &&
+	    consumed - p->consumed >= ROOST_SHM_PROGRESS_PKTS)
+		spend(p, consumed, now_ns);
+	if (p->since_ns == 0) {
+		p->since_ns = now_ns;
+		p->consumed = consumed;
+	}
+	p->full_ns = now_ns;
+	return spent_ns(p, now_ns) + past_ns(p->since_ns, now_ns) < PATIENCE_NS;
+}
+
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns)
 {
-	struct roost_shm_patience *p = &c->patience;
+	struct roostd_patience *p = &c->patience;
 
 	if (c->out.fault != ROOST_SHM_OK)
 		return true;
 	if (!has_room(c))
-		return !roost_shm_is_waited_for(p, PATIENCE_NS, c->out.freed,
-						now_ns);
+		return !is_waited_for(p, c->out.freed, now_ns);
 	if (__builtin_expect(p->since_ns != 0, 0))
-		roost_shm_patience_spend(p, PATIENCE_NS, c->out.freed, now_ns);
+		spend(p, c->out.freed, now_ns);
 	return true;
 }
 

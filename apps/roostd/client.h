@@ -37,7 +37,6 @@
 #include "apps/roostd/switch/frame.h"
 #include "apps/roostd/switch/lease.h"
 #include "pmd_glue/channel/memory.h"
-#include "pmd_glue/channel/patience.h"
 #include "pmd_glue/channel/pipe.h"
 #include "pmd_glue/share/message.h"
 
@@ -48,6 +47,20 @@ struct roostd_port;
 #define ROOSTD_NO_DESCRIPTORS                                                  \
 	"it has no descriptors left; let it have more (LimitNOFILE, ulimit "   \
 	"-n)"
+
+/*
+ * How long senders wait for a client whose ring is full. Meanwhile they wait
+ * with all that is behind in their rings, also for others. So they wait for
+ * 50 ms at most beyond what a client needs that consumes a frame in 31 us; of
+ * what a client has spent, it gets back an eighth of the time that goes by.
+ */
+struct roostd_patience {
+	uint64_t since_ns; /* its ring was full then; 0: it has room */
+	uint64_t full_ns;  /* and still, when a sender last looked */
+	uint32_t consumed; /* frames that it had consumed at since_ns */
+	uint64_t spent_ns; /* as of spent_at_ns */
+	uint64_t spent_at_ns;
+};
 
 struct roostd_client {
 	/* Until it attaches: the daemon's first one. */
@@ -95,7 +108,7 @@ struct roostd_client {
 	struct roost_shm_out out;
 	uint64_t rung;  /* see roost_shm_must_ring() */
 	uint32_t rings; /* by lane: it has frames, and is to be rung */
-	struct roost_shm_patience patience;
+	struct roostd_patience patience;
 	/* Its rates over the last second, and its counters then; see
 	 * roostd_ctl_sample().
 	 */
@@ -128,7 +141,7 @@ int roostd_client_attach(struct roostd_client *c,
 #define ROOSTD_SEAT 0u
 
 /* May a frame be delivered? false: the ring is full, and the client is waited
- * for (patience.h): the frame is to be offered again. One that is
+ * for (struct roostd_patience): the frame is to be offered again. One that is
  * waited for no more is ready, and loses the frame. Under the lock.
  */
 bool roostd_client_is_ready(struct roostd_client *c, uint64_t now_ns);

@@ -89,7 +89,6 @@ struct roost_shm_peer {
 	uint32_t seat;                  /* ours, in its memory */
 	int doorbell;                   /* connected to the peer's one */
 	bool is_default;
-	bool is_one_of_many;  /* others do not wait for it long: patience.h */
 	uint32_t from;        /* see struct roost_in_place */
 	uint64_t patience_ns; /* 0: the channel's */
 };

@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 
 #include "pmd_glue/channel/channel.h"
-#include "pmd_glue/channel/patience.h"
 #include "pmd_glue/channel/pool.h"
 
 /* Frames up to this length are copied, and their slots are free at once. */
@@ -41,8 +40,11 @@ struct seat {
 	 * more. Set by who frees its mbuf, with release.
 	 */
 	atomic_bool *done;
-	/* Of one that is not one of many: since_ns and consumed. */
-	struct roost_shm_patience patience;
+	/* Patience began when the peer had consumed up to blocked_at; 0 ns: it
+	 * did not.
+	 */
+	uint64_t blocked_since_ns;
+	uint32_t blocked_at;
 	/* Nothing is received before what the default peer's ring had when the
 	 * first frame came: up to position follows_to, once follows_begun.
 	 */

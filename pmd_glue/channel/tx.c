@@ -95,23 +95,19 @@ static bool has_room(const struct roost_shm_channel *ch, const struct seat *s)
 	       roost_shm_pool_nb_free(ch->tx_pool) > ch->reserve;
 }
 
-/* Does a peer without room read? One that is not one of many does as long as
- * the last ROOST_SHM_PROGRESS_PKTS frames took less than its patience.
+/* Does a peer without room read? It does as long as the last
+ * ROOST_SHM_PROGRESS_PKTS frames took less than the channel's patience.
  */
 static bool is_reading(struct seat *s)
 {
-	struct roost_shm_patience *p = &s->patience;
 	const uint64_t now_ns = roost_now_ns();
 
-	if (s->peer.is_one_of_many)
-		return roost_shm_is_waited_for(p, s->peer.patience_ns,
-					       s->out.freed, now_ns);
-	if (p->since_ns == 0 ||
-	    s->out.freed - p->consumed >= ROOST_SHM_PROGRESS_PKTS) {
-		p->since_ns = now_ns;
-		p->consumed = s->out.freed;
+	if (s->blocked_since_ns == 0 ||
+	    s->out.freed - s->blocked_at >= ROOST_SHM_PROGRESS_PKTS) {
+		s->blocked_since_ns = now_ns;
+		s->blocked_at = s->out.freed;
 	}
-	return now_ns - p->since_ns < s->peer.patience_ns;
+	return now_ns - s->blocked_since_ns < s->peer.patience_ns;
 }
 
 /* ---- one frame

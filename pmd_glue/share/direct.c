@@ -366,7 +366,6 @@ static int join(struct roost_direct *d, uint32_t seat,
 		.seat = packet->msg.peer.peer_seat,
 		.doorbell = packet->fds[1],
 		.from = packet->msg.peer.mark,
-		.is_one_of_many = true,
 		.patience_ns = d->conf.patience_ns,
 	};
 	int ret = roost_shm_memory_map(packet->fds[0], &peer.memory);

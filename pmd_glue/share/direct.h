@@ -42,8 +42,8 @@ struct rte_mbuf;
  */
 #define ROOST_DIRECT_HOLD_NS 100000000u
 #define ROOST_DIRECT_RETRY_NS 1000000000u
-/* Of a direct peer (channel/patience.h): longer than a time slice of a busy
- * machine.
+/* A peer that has consumed no ROOST_SHM_PROGRESS_PKTS frames in this time does
+ * not read: longer than a time slice of a busy machine.
  */
 #define ROOST_DIRECT_PATIENCE_NS 50000000u
 

@@ -14,7 +14,6 @@
 #include "tests/cmocka.h"
 
 uint64_t pair_patience_ns;
-bool pair_is_of_many;
 
 struct roost_shm_channel *pair_open(uint32_t nb_seats)
 {
@@ -38,7 +37,6 @@ void pair_join_end(struct roost_shm_channel *ch, uint32_t from, int memory_fd,
 		.doorbell = fd,
 		.from = from,
 		.is_default = is_default,
-		.is_one_of_many = pair_is_of_many,
 	};
 	int seat = roost_shm_seat_take(ch);
 

@@ -22,8 +22,6 @@ struct rte_mbuf;
 
 /* What the next channels get instead; 0: that. */
 extern uint64_t pair_patience_ns;
-/* Are the next peers one of many (struct roost_shm_peer)? */
-extern bool pair_is_of_many;
 
 /* A channel with 64 slots and up to nb_seats peers. */
 struct roost_shm_channel *pair_open(uint32_t nb_seats);

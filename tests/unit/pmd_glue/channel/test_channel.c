@@ -35,14 +35,6 @@ static int open_pair(void **state)
 	return 0;
 }
 
-static int open_many(void **state)
-{
-	pair_is_of_many = true;
-	open_pair(state);
-	pair_is_of_many = false;
-	return 0;
-}
-
 static int close_pair(void **state)
 {
 	roost_shm_channel_close(a);
@@ -323,47 +315,6 @@ static void patience__begins_anew_for_who_reads(void **state)
 	assert_false(send_len(B, 100, 0));
 }
 
-/* b reads all of its ring, which is full again at once, after a third of each
- * patience. Returns how often a frame for another one had not to wait for that.
- */
-static uint32_t nb_beside_a_slow_reader(void)
-{
-	const struct roost_shm_counters *counters;
-	struct rte_mbuf *mbufs[HALF];
-	uint32_t went = 0;
-
-	join_third();
-	counters = roost_shm_counters(a, 0);
-	for (int i = 0; i < 30; i++) {
-		const uint64_t unread = counters->tx_unread_pkts;
-
-		while (counters->tx_unread_pkts == unread &&
-		       send_len(B, 100, 0))
-			;
-		usleep(PAIR_PATIENCE_NS / 3000);
-		/* The engine sends in order. */
-		if (send_len(B, 100, 0))
-			went += send_len(C, 100, 0);
-		rte_pktmbuf_free(receive(c));
-		assert_null(receive(c));
-		rte_pktmbuf_free_bulk(mbufs,
-				      roost_shm_rx_burst(b, mbufs, HALF));
-		assert_null(receive(b));
-	}
-	return went;
-}
-
-static void patience__of_one_peer_begins_anew(void **state)
-{
-	assert_in_range(nb_beside_a_slow_reader(), 0, 5);
-}
-
-/* Frames for others are behind its own. */
-static void patience__of_one_of_many_is_spent(void **state)
-{
-	assert_in_range(nb_beside_a_slow_reader(), 20, 30);
-}
-
 /* Whoever does not read, the others have their share. */
 static void patience__others_are_not_held_up(void **state)
 {
@@ -578,10 +529,6 @@ int main(void)
 		channel_test(patience__then_frames_are_dropped),
 		channel_test(patience__a_slow_reader_is_none),
 		channel_test(patience__begins_anew_for_who_reads),
-		channel_test(patience__of_one_peer_begins_anew),
-		cmocka_unit_test_setup_teardown(
-			patience__of_one_of_many_is_spent, open_many,
-			close_pair),
 		channel_test(patience__others_are_not_held_up),
 		channel_test(broken__peer_is_told_once),
 		channel_test(broken__count),
