@@ -259,6 +259,13 @@ class Run(unittest.TestCase):
                           for row in (rows.Row(), slow, exact)
                           for asked in (None, 5)], [7, 5, 3, 5, 1, 1])
 
+    def test_rows_are_named_by_how_they_begin(self):
+        self.assertEqual(run.named(["qps1k", "workers1", "conns"]),
+                         ["qps1k", "workers16", "conns"])
+        self.assertIn("workers2-spread", run.named(["workers"]))
+        with self.assertRaisesRegex(KeyError, "no row nothing"):
+            run.named(["nothing"])
+
     def test_rows_of_many_cores_say_how_many_there_are(self):
         bench = programs.Bench("/nowhere", [0, 1, 2], 0.1)
         bench.need_cores(3)
