@@ -20,7 +20,8 @@
  * never for longer than ROOST_BATCH_MAX_NS. While the thread does not watch,
  * no post waits.
  *
- * Part of a progress engine, and hot. Only progress.c calls these functions.
+ * Part of a progress engine, and hot. Only help.c and progress.c call these
+ * functions.
  */
 
 #include <stdatomic.h>
