@@ -14,6 +14,7 @@ from pairs import Failed, Missing
 from wires import Veth
 
 PORT = 23700
+READS_MAX_S = 1
 PORT_MTU = 4200
 RUN_S = 30
 CROWD_BYTES = 16384
@@ -200,11 +201,16 @@ class Bench:
                               size, per_s, "-p", server)
 
     def reads(self, interval_us, per_s, pause_us):
-        """How long READs take of a program that polls so often."""
+        """How long READs take of a program that polls so often. Between two of
+        its polls is one READ.
+        """
+        count = self.messages(per_s)
+        if interval_us > 0:
+            count = min(count, int(READS_MAX_S * 1e6 / interval_us))
         cpus = f"{self.cpus[0]},{self.cpus[1]}"
         return self.words(
             [*self.roost_run(*self.link()), self.path("reads"), "-g",
-             str(pause_us), "-c", cpus, "-n", str(self.messages(per_s)), "-i",
+             str(pause_us), "-c", cpus, "-n", str(count), "-i",
              str(interval_us)], "reads")
 
     def kernels(self, size):

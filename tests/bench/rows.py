@@ -90,6 +90,7 @@ class Tcp(Row):
 
 class Iperf(Row):
     name, title = "iperf", "RC WRITE of 64 KiB : iperf3 over veth, with TSO"
+    pairs = 3
     unit, cores, least, aim = "Gb/s", 2, 3, 5
     segments = True
 
@@ -118,6 +119,7 @@ class AfXdp(Row):
     """It holds no path MTU of 4096."""
 
     name, title = "af-xdp", "RC WRITE of 64 KiB over af_xdp : testpmd there"
+    pairs = 3
     unit, cores, least, aim = "Gb/s", 2, 0.80, 0.95
     mtu_bytes = 2048
 
@@ -144,6 +146,7 @@ class Appliance(Row):
     """No peer speaks to the device."""
 
     name, title = "appliance", "own frames beside an idle device : testpmd"
+    pairs = 3
     unit, least, aim = "M/s", 0.90, 1.0
 
     def pair(self, bench):
@@ -164,6 +167,7 @@ class ReadOfPoller(Row):
     name, title = "reads", "READ of a target that polls now and then : at best"
     unit, cores, least, aim = "us", 2, 2.0, 1.2
     more_is_better = False
+    pairs = 3
     intervals_us = (1, 10, 20, 50, 100, 500, 1000, 2000, 10000)
     extremes = (NEVER, ALWAYS)
     pause_us, per_s = 0, READS_PER_S
@@ -235,6 +239,7 @@ class VeryManyQps(ManyQps):
 
 class MostQps(ManyQps):
     name, title = "qps100k", "the engine alone, 16 B, 100,000 QPs : 1 QP"
+    pairs = 3
     least, aim = 0.40, 0.60
     nb_qps = 100000
 
@@ -349,6 +354,7 @@ class Service(Row):
     """The server's end is behind the daemon, or has the port of its own."""
 
     name, title = "service", "WRITE of 64 KiB through roostd : own port"
+    pairs = 3
     unit, cores, least, aim = "Gb/s", 2, 0.85, 0.95
 
     def pair(self, bench):
@@ -362,6 +368,7 @@ class Fair(Row):
     """Who is behind one daemon; the peers are behind another one."""
 
     name, title = "fair", "8 clients at a port of 1 Gb/s, Jain's index : 1"
+    pairs = 3
     unit, cores, least, aim = "", 2, 0.95, 0.98
     nb = 8
     run_s = 5
