@@ -86,46 +86,10 @@ static uint32_t rss_kib(void)
 /* ---- a client ------------------------------------------------------------ */
 
 struct end {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
+	struct user_end user;
 	struct ibv_mr *mr;
-	struct ibv_qp *qp;
 	uint8_t *buf; /* to send, to receive */
 };
-
-static void open_end(struct end *e)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-		.cap = { 4, 4, 1, 1, 0 },
-	};
-	struct ibv_device **list = ibv_get_device_list(NULL);
-
-	user_check(list && list[0], "ibv_get_device_list");
-	e->ctx = ibv_open_device(list[0]);
-	user_check(e->ctx != NULL, "ibv_open_device");
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->channel = ibv_create_comp_channel(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 8, NULL, e->channel, 0);
-	user_check(e->pd && e->channel && e->cq, "ibv_create_cq");
-	attr.send_cq = attr.recv_cq = e->cq;
-	e->qp = ibv_create_qp(e->pd, &attr);
-	user_check(e->qp != NULL, "ibv_create_qp");
-	ibv_free_device_list(list);
-}
-
-static void close_end(struct end *e)
-{
-	user_check(ibv_destroy_qp(e->qp) == 0 && ibv_dereg_mr(e->mr) == 0 &&
-			   ibv_destroy_cq(e->cq) == 0 &&
-			   ibv_destroy_comp_channel(e->channel) == 0 &&
-			   ibv_dealloc_pd(e->pd) == 0 &&
-			   ibv_close_device(e->ctx) == 0,
-		   "close");
-}
 
 static void post_recv(struct end *e)
 {
@@ -133,7 +97,7 @@ static void post_recv(struct end *e)
 			       options.len_bytes, e->mr->lkey };
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	user_check(ibv_post_recv(e->qp, &wr, &bad) == 0, "ibv_post_recv");
+	user_check(ibv_post_recv(e->user.qp, &wr, &bad) == 0, "ibv_post_recv");
 }
 
 static void connect_to(struct end *e, uint32_t qpn)
@@ -152,15 +116,15 @@ static void connect_to(struct end *e, uint32_t qpn)
 	};
 
 	e->buf = calloc(2, options.len_bytes);
-	e->mr = ibv_reg_mr(e->pd, e->buf, 2 * (size_t)options.len_bytes,
+	e->mr = ibv_reg_mr(e->user.pd, e->buf, 2 * (size_t)options.len_bytes,
 			   IBV_ACCESS_LOCAL_WRITE);
-	user_check(e->mr && ibv_query_gid(e->ctx, 1, GID_INDEX, &ah.grh.dgid) ==
-				    0,
+	user_check(e->mr && ibv_query_gid(e->user.ctx, 1, GID_INDEX,
+					  &ah.grh.dgid) == 0,
 		   "ibv_reg_mr");
-	user_check(user_to_init(e->qp, 0) == 0, "INIT");
+	user_check(user_to_init(e->user.qp, 0) == 0, "INIT");
 	post_recv(e);
-	user_check(user_to_rtr(e->qp, qpn, &ah, 0) == 0, "RTR");
-	user_check(ibv_modify_qp(e->qp, &attr,
+	user_check(user_to_rtr(e->user.qp, qpn, &ah, 0) == 0, "RTR");
+	user_check(ibv_modify_qp(e->user.qp, &attr,
 				 IBV_QP_STATE | IBV_QP_TIMEOUT |
 					 IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 					 IBV_QP_SQ_PSN |
@@ -175,12 +139,12 @@ static void wait_one(struct end *e, enum ibv_wc_opcode *opcode)
 	void *ctx;
 	int n;
 
-	while ((n = ibv_poll_cq(e->cq, 1, &wc)) == 0) {
-		user_check(ibv_req_notify_cq(e->cq, 0) == 0, "arm");
-		n = ibv_poll_cq(e->cq, 1, &wc);
+	while ((n = ibv_poll_cq(e->user.cq, 1, &wc)) == 0) {
+		user_check(ibv_req_notify_cq(e->user.cq, 0) == 0, "arm");
+		n = ibv_poll_cq(e->user.cq, 1, &wc);
 		if (n != 0)
 			break;
-		user_check(ibv_get_cq_event(e->channel, &cq, &ctx) == 0,
+		user_check(ibv_get_cq_event(e->user.channel, &cq, &ctx) == 0,
 			   "ibv_get_cq_event");
 		ibv_ack_cq_events(cq, 1);
 	}
@@ -207,7 +171,7 @@ static void send_one(struct end *e, int client, int message)
 
 	for (uint32_t k = 0; k < options.len_bytes; k++)
 		e->buf[k] = byte_of(client, message, k);
-	user_check(ibv_post_send(e->qp, &wr, &bad) == 0, "ibv_post_send");
+	user_check(ibv_post_send(e->user.qp, &wr, &bad) == 0, "ibv_post_send");
 }
 
 /* Both have sent and received. */
@@ -247,18 +211,18 @@ static _Noreturn void be_client(int i)
 	const uint64_t start_ns = now_ns();
 	struct end e = { 0 };
 
-	open_end(&e);
+	user_open(&e.user, true);
 	clients[i].attached_ns = now_ns();
 	clients[i].attach_us =
 		(uint32_t)((clients[i].attached_ns - start_ns) / 1000);
-	clients[i].qpn = e.qp->qp_num;
+	clients[i].qpn = e.user.qp->qp_num;
 	say(ATTACHED);
 	connect_to(&e, clients[peer].qpn);
 	say(CONNECTED);
 	exchange(&e, i, peer);
 	clients[i].rss_kib = rss_kib() - before_kib;
 	say(EXCHANGED);
-	close_end(&e);
+	user_close(&e.user, e.mr);
 	exit(0);
 }
 

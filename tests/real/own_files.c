@@ -36,12 +36,8 @@
 #define LEN 64
 
 struct end {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
+	struct user_end user;
 	struct ibv_mr *mr;
-	struct ibv_qp *qp;
 	union ibv_gid gid;
 	uint8_t buf[2][LEN]; /* to send, to receive */
 	int peer_fd;         /* the other process */
@@ -51,40 +47,11 @@ struct end {
 
 static void open_end(struct end *e)
 {
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 4,
-			 .max_recv_wr = 4,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-	struct ibv_device **list = ibv_get_device_list(NULL);
-
-	user_check(list && list[0], "ibv_get_device_list");
-	e->ctx = ibv_open_device(list[0]);
-	user_check(e->ctx != NULL, "ibv_open_device");
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->channel = ibv_create_comp_channel(e->ctx);
-	user_check(e->pd && e->channel, "ibv_create_comp_channel");
-	e->cq = ibv_create_cq(e->ctx, 8, NULL, e->channel, 0);
-	e->mr = ibv_reg_mr(e->pd, e->buf, sizeof(e->buf),
+	user_open(&e->user, true);
+	e->mr = ibv_reg_mr(e->user.pd, e->buf, sizeof(e->buf),
 			   IBV_ACCESS_LOCAL_WRITE);
-	user_check(e->cq && e->mr, "ibv_create_cq");
-	attr.send_cq = attr.recv_cq = e->cq;
-	e->qp = ibv_create_qp(e->pd, &attr);
-	user_check(e->qp && ibv_query_gid(e->ctx, 1, 1, &e->gid) == 0,
-		   "ibv_create_qp");
-	ibv_free_device_list(list);
-}
-
-static void close_end(struct end *e)
-{
-	user_check(ibv_destroy_qp(e->qp) == 0 && ibv_dereg_mr(e->mr) == 0 &&
-			   ibv_destroy_cq(e->cq) == 0 &&
-			   ibv_destroy_comp_channel(e->channel) == 0 &&
-			   ibv_dealloc_pd(e->pd) == 0 &&
-			   ibv_close_device(e->ctx) == 0,
-		   "close");
+	user_check(e->mr && ibv_query_gid(e->user.ctx, 1, 1, &e->gid) == 0,
+		   "ibv_reg_mr");
 }
 
 static void swap(struct end *e, const void *mine, void *theirs, size_t len)
@@ -99,10 +66,10 @@ static void connect_end(struct end *e)
 	union ibv_gid gid;
 	uint32_t qpn;
 
-	swap(e, &e->qp->qp_num, &qpn, sizeof(qpn));
+	swap(e, &e->user.qp->qp_num, &qpn, sizeof(qpn));
 	swap(e, &e->gid, &gid, sizeof(gid));
-	user_check(user_to_init(e->qp, 0) == 0, "INIT");
-	user_connect_to(e->qp, &gid, qpn);
+	user_check(user_to_init(e->user.qp, 0) == 0, "INIT");
+	user_connect_to(e->user.qp, &gid, qpn);
 }
 
 /* A message to the other end and one from there, asleep meanwhile. */
@@ -121,20 +88,21 @@ static void exchange(struct end *e)
 	void *context;
 	char ready;
 
-	user_check(ibv_post_recv(e->qp, &recv, &bad_recv) == 0, "receive");
+	user_check(ibv_post_recv(e->user.qp, &recv, &bad_recv) == 0, "receive");
 	swap(e, "r", &ready, 1);
-	user_check(ibv_post_send(e->qp, &send, &bad_send) == 0, "send");
+	user_check(ibv_post_send(e->user.qp, &send, &bad_send) == 0, "send");
 	for (int nb = 0; nb < 2;) {
 		int n;
 
-		user_check(ibv_req_notify_cq(e->cq, 0) == 0, "arm");
-		while ((n = ibv_poll_cq(e->cq, 1, &wc)) > 0) {
+		user_check(ibv_req_notify_cq(e->user.cq, 0) == 0, "arm");
+		while ((n = ibv_poll_cq(e->user.cq, 1, &wc)) > 0) {
 			user_check(wc.status == IBV_WC_SUCCESS, "completion");
 			nb++;
 		}
 		if (nb == 2)
 			break;
-		user_check(ibv_get_cq_event(e->channel, &cq, &context) == 0,
+		user_check(ibv_get_cq_event(e->user.channel, &cq, &context) ==
+				   0,
 			   "event");
 		ibv_ack_cq_events(cq, 1);
 	}
@@ -150,8 +118,8 @@ static struct {
 static void close_unknown(const struct end *e, int end)
 {
 	for (int fd = 3; fd < end; fd++)
-		if (fd != e->peer_fd && fd != e->ctx->async_fd &&
-		    fd != e->ctx->cmd_fd && fd != e->channel->fd)
+		if (fd != e->peer_fd && fd != e->user.ctx->async_fd &&
+		    fd != e->user.ctx->cmd_fd && fd != e->user.channel->fd)
 			close(fd);
 }
 
@@ -208,7 +176,7 @@ static void be_daemon(int peer_fd, bool all)
 		exchange(&e);
 	}
 	usleep(all ? LOST_US : 0);
-	close_end(&e);
+	user_close(&e.user, e.mr);
 	check_own();
 }
 

@@ -89,3 +89,44 @@ void user_join(struct ibv_qp *qp, const struct ibv_qp *peer)
 	user_check(user_to_rtr(qp, peer->qp_num, &ah, 7) == 0, "RTR");
 	user_check(user_to_rts(qp, 7) == 0, "RTS");
 }
+
+void user_open(struct user_end *end, bool with_channel)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+		.cap = { .max_send_wr = 4,
+			 .max_recv_wr = 4,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	user_check(list && list[0], "ibv_get_device_list");
+	end->ctx = ibv_open_device(list[0]);
+	user_check(end->ctx != NULL, "ibv_open_device");
+	end->pd = ibv_alloc_pd(end->ctx);
+	user_check(end->pd != NULL, "ibv_alloc_pd");
+	end->channel = NULL;
+	if (with_channel) {
+		end->channel = ibv_create_comp_channel(end->ctx);
+		user_check(end->channel != NULL, "ibv_create_comp_channel");
+	}
+	end->cq = ibv_create_cq(end->ctx, 8, NULL, end->channel, 0);
+	user_check(end->cq != NULL, "ibv_create_cq");
+	attr.send_cq = attr.recv_cq = end->cq;
+	end->qp = ibv_create_qp(end->pd, &attr);
+	user_check(end->qp != NULL, "ibv_create_qp");
+	ibv_free_device_list(list);
+}
+
+void user_close(struct user_end *end, struct ibv_mr *mr)
+{
+	user_check(ibv_destroy_qp(end->qp) == 0 && ibv_dereg_mr(mr) == 0 &&
+			   ibv_destroy_cq(end->cq) == 0 &&
+			   (!end->channel ||
+			    ibv_destroy_comp_channel(end->channel) == 0) &&
+			   ibv_dealloc_pd(end->pd) == 0 &&
+			   ibv_close_device(end->ctx) == 0,
+		   "close");
+}

@@ -37,4 +37,20 @@ void user_connect_to(struct ibv_qp *qp, const union ibv_gid *gid, uint32_t qpn);
  */
 void user_join(struct ibv_qp *qp, const struct ibv_qp *peer);
 
+/* An end of a connection: the first device, and a QP. */
+struct user_end {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel; /* NULL: completions are polled */
+	struct ibv_cq *cq;
+	struct ibv_qp *qp; /* RC; each send is signaled */
+};
+
+/* The QP has room for four requests of each kind, and is in RESET. Exits as
+ * user_check() does, as does user_close().
+ */
+void user_open(struct user_end *end, bool with_channel);
+/* mr: the only region. */
+void user_close(struct user_end *end, struct ibv_mr *mr);
+
 #endif

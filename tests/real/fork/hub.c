@@ -27,49 +27,20 @@
 static bool is_link; /* of two ends: the child has no child */
 
 struct end {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+	struct user_end user;
 	struct ibv_mr *mr;
-	struct ibv_qp *qp;
 	union ibv_gid gid;
 	uint8_t buf[2][LEN]; /* to send, to receive */
 };
 
 static void open_end(struct end *e)
 {
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 4,
-			 .max_recv_wr = 4,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-	struct ibv_device **list = ibv_get_device_list(NULL);
-
-	user_check(list && list[0], "ibv_get_device_list");
-	e->ctx = ibv_open_device(list[0]);
-	user_check(e->ctx != NULL, "ibv_open_device");
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 8, NULL, NULL, 0);
-	user_check(e->pd && e->cq, "ibv_create_cq");
-	e->mr = ibv_reg_mr(e->pd, e->buf, sizeof(e->buf),
+	user_open(&e->user, false);
+	e->mr = ibv_reg_mr(e->user.pd, e->buf, sizeof(e->buf),
 			   IBV_ACCESS_LOCAL_WRITE);
-	attr.send_cq = attr.recv_cq = e->cq;
-	e->qp = ibv_create_qp(e->pd, &attr);
-	user_check(e->mr && e->qp, "ibv_create_qp");
-	user_check(ibv_query_gid(e->ctx, 1, GID_INDEX, &e->gid) == 0,
-		   "ibv_query_gid");
-	ibv_free_device_list(list);
-}
-
-static void close_end(struct end *e)
-{
-	user_check(ibv_destroy_qp(e->qp) == 0 && ibv_dereg_mr(e->mr) == 0 &&
-			   ibv_destroy_cq(e->cq) == 0 &&
-			   ibv_dealloc_pd(e->pd) == 0 &&
-			   ibv_close_device(e->ctx) == 0,
-		   "close");
+	user_check(e->mr && ibv_query_gid(e->user.ctx, 1, GID_INDEX, &e->gid) ==
+				    0,
+		   "ibv_reg_mr");
 }
 
 static void post_recv(struct end *e)
@@ -77,7 +48,7 @@ static void post_recv(struct end *e)
 	struct ibv_sge sge = { (uintptr_t)e->buf[1], LEN, e->mr->lkey };
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	user_check(ibv_post_recv(e->qp, &wr, &bad) == 0, "ibv_post_recv");
+	user_check(ibv_post_recv(e->user.qp, &wr, &bad) == 0, "ibv_post_recv");
 }
 
 static void post_send(struct end *e)
@@ -89,7 +60,7 @@ static void post_send(struct end *e)
 				  .num_sge = 1 },
 			   *bad;
 
-	user_check(ibv_post_send(e->qp, &wr, &bad) == 0, "ibv_post_send");
+	user_check(ibv_post_send(e->user.qp, &wr, &bad) == 0, "ibv_post_send");
 }
 
 /* A message and its answer: two completions at each end. */
@@ -98,7 +69,7 @@ static void wait_two(struct end *e)
 	struct ibv_wc wc;
 
 	for (int nb = 0; nb < 2;) {
-		int n = ibv_poll_cq(e->cq, 1, &wc);
+		int n = ibv_poll_cq(e->user.cq, 1, &wc);
 
 		user_check(n >= 0 && (n == 0 || wc.status == IBV_WC_SUCCESS),
 			   "completion");
@@ -123,13 +94,13 @@ static void talk(struct end *e, int out, int in, uint8_t mine, uint8_t theirs)
 	uint32_t qpn;
 	char ready;
 
-	swap(out, in, &e->qp->qp_num, &qpn, sizeof(qpn));
+	swap(out, in, &e->user.qp->qp_num, &qpn, sizeof(qpn));
 	swap(out, in, &e->gid, &ah.grh.dgid, sizeof(e->gid));
-	user_check(is_link || qpn != e->qp->qp_num, "QPNs differ");
-	user_check(user_to_init(e->qp, 0) == 0, "INIT");
+	user_check(is_link || qpn != e->user.qp->qp_num, "QPNs differ");
+	user_check(user_to_init(e->user.qp, 0) == 0, "INIT");
 	post_recv(e);
-	user_check(user_to_rtr(e->qp, qpn, &ah, 1) == 0, "RTR");
-	user_check(user_to_rts(e->qp, 1) == 0, "RTS");
+	user_check(user_to_rtr(e->user.qp, qpn, &ah, 1) == 0, "RTR");
+	user_check(user_to_rts(e->user.qp, 1) == 0, "RTS");
 	swap(out, in, "r", &ready, 1);
 	memset(e->buf[0], mine, LEN);
 	for (int i = 0; i < MESSAGES; i++) {
@@ -162,7 +133,7 @@ static void generation(struct end *parent, unsigned int number)
 		talk(e, up[1], down[0], 'c', 'p');
 		if (number == 0 && !is_link)
 			generation(parent, 1);
-		close_end(e);
+		user_close(&e->user, e->mr);
 		_exit(0);
 	}
 	if (number == 0) {
@@ -173,7 +144,7 @@ static void generation(struct end *parent, unsigned int number)
 
 		open_end(&again);
 		talk(&again, down[1], up[0], 'p', 'c');
-		close_end(&again);
+		user_close(&again.user, again.mr);
 	}
 	user_check(waitpid(child, &status, 0) == child && status == 0, "child");
 }
@@ -185,7 +156,7 @@ int main(int argc, char **argv)
 	is_link = argc == 2 && strcmp(argv[1], "link") == 0;
 	open_end(&parent);
 	generation(&parent, 0);
-	close_end(&parent);
+	user_close(&parent.user, parent.mr);
 	puts("done");
 	return 0;
 }
