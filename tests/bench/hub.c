@@ -17,10 +17,6 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef __x86_64__
-#include <x86intrin.h>
-#endif
-
 #include "tests/cmocka.h"
 #include "tests/unit/apps/roostd/port_world.h"
 
@@ -31,7 +27,7 @@
 static uint64_t cycles(void)
 {
 #ifdef __x86_64__
-	return __rdtsc();
+	return __builtin_ia32_rdtsc();
 #else
 	return 0;
 #endif

@@ -17,10 +17,6 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef __x86_64__
-#include <x86intrin.h>
-#endif
-
 #include "apps/roostd/switch/check.h"
 #include "apps/roostd/switch/fair.h"
 #include "apps/roostd/switch/steer.h"
@@ -180,7 +176,7 @@ static void run_fair(void)
 static uint64_t cycles(void)
 {
 #ifdef __x86_64__
-	return __rdtsc();
+	return __builtin_ia32_rdtsc();
 #else
 	return 0;
 #endif
