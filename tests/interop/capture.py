@@ -88,18 +88,23 @@ class Capture:
         return count
 
 
+def rows(path):
+    """The packets of a capture that Roost sent, as dissect.rows() says."""
+    ours = set(sources())
+    for row in dissect.rows(path, {"dst": "ip.dst", "dst6": "ipv6.dst",
+                                   "bytes": "udp.payload"}):
+        if (row["src"] or row["src6"]) in ours:
+            yield row
+
+
 def judge(path):
     """See that no frame of a capture is malformed, and nothing wrong with any
     packet of Roost's. Returns how many those are.
     """
     dissect.check_malformed(path)
-    ours = set(sources())
     ports = {}
     count = 0
-    for row in dissect.rows(path, {"dst": "ip.dst", "dst6": "ipv6.dst",
-                                   "bytes": "udp.payload"}):
-        if (row["src"] or row["src6"]) not in ours:
-            continue
+    for row in rows(path):
         count += 1
         what = wrong(row) or wrong_port(row, ports)
         if what is not None:
