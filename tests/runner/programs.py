@@ -63,14 +63,15 @@ def run_tap(argv, prefix="", show=False):
     return tally
 
 
-def meson_tests(folder, *wanted):
+def meson_tests(folder, *wanted, scripts=True):
     """Names of the tests of these suites that meson knows. tests/real/run is
-    one of them, too; for the runner it is a suite of its own.
+    one of them, too; for the runner it is a suite of its own. scripts: also
+    those of which nothing was built.
     """
     done = subprocess.run(["meson", "introspect", "--tests", folder],
                           capture_output=True, text=True, check=True)
     return [test["name"] for test in json.loads(done.stdout)
-            if test["name"] != "real" and
+            if test["name"] != "real" and (test["depends"] or scripts) and
             any(name.split(":")[-1] in wanted for name in test["suite"])]
 
 
