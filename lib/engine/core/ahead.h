@@ -36,10 +36,13 @@ static inline void roost_ahead_qp(const struct roost_qp *qp, uint32_t lines)
 			rte_prefetch0((const uint8_t *)qp + 64 * i);
 }
 
-/* Prefetch the request at index; the queue itself is in the cache. */
+/* Prefetch the request at index, if there is one; the queue itself is in the
+ * cache.
+ */
 static inline void roost_ahead_slot(const struct roost_queue *q, uint32_t index)
 {
-	rte_prefetch0(roost_queue_at(q, index));
+	if (roost_queue_slots(q) != NULL)
+		rte_prefetch0(roost_queue_at(q, index));
 }
 
 /* Prefetch for the QPs of a ready list behind the one that sends. Of the next

@@ -429,7 +429,9 @@ static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
 static inline void *roost_wqe_spill(const struct roost_qp *qp,
 				    const struct roost_send_wqe *wqe)
 {
-	size_t slot = (size_t)(wqe - (struct roost_send_wqe *)qp->sq.slots);
+	size_t slot =
+		(size_t)(wqe - (const struct roost_send_wqe *)(const void *)
+				       roost_queue_slots(&qp->sq));
 
 	return qp->spill + slot * qp->spill_bytes;
 }

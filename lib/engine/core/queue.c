@@ -31,14 +31,14 @@ int roost_queue_create(struct roost_queue *q, struct roost_arena *arena,
 		.lock = ROOST_SPIN_INIT,
 		.newest = cq != NULL ? roost_cq_no_entry(cq) : 0,
 	};
-	q->slots = roost_arena_alloc(arena, slots_bytes(q));
-	return !q->slots ? -ENOMEM : 0;
+	roost_queue_set_slots(q, roost_arena_alloc(arena, slots_bytes(q)));
+	return !roost_queue_slots(q) ? -ENOMEM : 0;
 }
 
 void roost_queue_destroy(struct roost_queue *q, struct roost_arena *arena)
 {
-	roost_arena_free(arena, q->slots, slots_bytes(q));
-	q->slots = NULL;
+	roost_arena_free(arena, roost_queue_slots(q), slots_bytes(q));
+	roost_queue_set_slots(q, NULL);
 }
 
 void roost_queue_clear(struct roost_queue *q)
@@ -89,6 +89,12 @@ static uint32_t reclaim(struct roost_queue *q)
 bool roost_queue_stays_full(struct roost_queue *q, uint32_t max_wr)
 {
 	return q->added - reclaim(q) >= max_wr;
+}
+
+bool roost_queue_is_polled(struct roost_queue *q)
+{
+	return reclaim(q) ==
+	       atomic_load_explicit(&q->tail, memory_order_relaxed);
 }
 
 bool roost_queue_end(struct roost_queue *q)

@@ -27,7 +27,10 @@ struct roost_arena;
 struct roost_cq;
 
 struct roost_queue {
-	uint8_t *slots;
+	/* NULL: none while it is empty, see slots.h. Writer: under lock, while
+	 * the worker has nothing to read there.
+	 */
+	_Atomic(uint8_t *) slots;
 	uint32_t stride_bytes;
 	uint32_t mask;         /* slots - 1 */
 	_Atomic uint32_t head; /* published; release, pairs with the worker */
@@ -55,9 +58,20 @@ struct roost_recv_wqe {
 	struct roost_sge sges[];
 };
 
+static inline uint8_t *roost_queue_slots(const struct roost_queue *q)
+{
+	return atomic_load_explicit(&q->slots, memory_order_relaxed);
+}
+
+static inline void roost_queue_set_slots(struct roost_queue *q, void *slots)
+{
+	atomic_store_explicit(&q->slots, slots, memory_order_relaxed);
+}
+
 static inline void *roost_queue_at(const struct roost_queue *q, uint32_t index)
 {
-	return q->slots + (size_t)(index & q->mask) * q->stride_bytes;
+	return roost_queue_slots(q) +
+	       (size_t)(index & q->mask) * q->stride_bytes;
 }
 
 static inline uint32_t roost_queue_count(const struct roost_queue *q)
@@ -134,6 +148,8 @@ static inline bool roost_queue_is_full(struct roost_queue *q, uint32_t max_wr)
 	return q->added - roost_queue_free_end(q) >= max_wr &&
 	       roost_queue_stays_full(q, max_wr);
 }
+/* Was every completion of the slots that are done polled? Under lock. */
+bool roost_queue_is_polled(struct roost_queue *q);
 /* Returns whether anything was added. */
 bool roost_queue_end(struct roost_queue *q);
 

@@ -269,17 +269,17 @@ int roost_srq_resize(struct roost_srq *srq, uint32_t max_wr,
 	if (roost_queue_count(q) > slots || limit_then > max_wr) {
 		ret = -EINVAL;
 	} else {
-		uint8_t *old = q->slots;
+		uint8_t *old = roost_queue_slots(q);
 		const uint32_t old_mask = q->mask;
 
 		for (uint32_t i = atomic_load(&q->tail);
 		     i != atomic_load(&q->head); i++)
 			memcpy(roost_queue_at(&next, i), roost_queue_at(q, i),
 			       q->stride_bytes);
-		q->slots = next.slots;
+		roost_queue_set_slots(q, roost_queue_slots(&next));
 		q->mask = next.mask;
 		srq->max_wr = slots;
-		next.slots = old;
+		roost_queue_set_slots(&next, old);
 		next.mask = old_mask;
 		atomic_store(&srq->limit, limit_then);
 	}

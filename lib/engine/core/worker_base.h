@@ -22,6 +22,7 @@
 #include "lib/engine/core/flight.h"
 #include "lib/engine/core/trouble.h"
 #include "lib/engine/core/hold.h"
+#include "lib/engine/core/slots.h"
 #include "lib/engine/core/timer.h"
 #include "lib/engine/core/transport.h"
 #include "lib/engine/core/turn.h"
@@ -121,6 +122,7 @@ struct roost_worker {
 	 */
 	struct rte_mbuf *spent[ROOST_RX_BURST];
 	uint32_t nb_spent;
+	struct roost_slots idle_slots; /* of send queues */
 
 	/* In a page of its own: a child of fork(2) finds it zeroed, and never
 	 * gets the turn.

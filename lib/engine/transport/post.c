@@ -48,6 +48,8 @@ void roost_qp_send_begin(struct roost_qp *qp)
 	if (roost_ahead_pays(qp->worker))
 		roost_ahead_qp(qp, ROOST_LINES_SEND);
 	roost_queue_begin(&qp->sq);
+	if (unlikely(!roost_queue_slots(&qp->sq)))
+		roost_slots_take(&qp->worker->idle_slots, &qp->sq);
 }
 
 /* Check the length against the opcode, the QP type and inline data. */

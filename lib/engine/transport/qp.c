@@ -383,6 +383,7 @@ static void forget(struct roost_qp *qp)
 	roost_worker_settle(qp->worker, qp);
 	atomic_store(&qp->state, ROOST_QPS_RESET);
 	roost_worker_forget_qp(qp->worker, qp);
+	roost_slots_forget(&qp->worker->idle_slots, &qp->sq);
 	roost_share_leave(qp->worker, qp);
 	roost_resp_let_go(qp->worker, qp);
 	roost_req_forget(qp->worker, qp);
@@ -442,6 +443,8 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		put_ref(&qp->pd->refs);
 	put_ref(&qp->ctx->refs);
 	pthread_mutex_destroy(&qp->modify_lock);
+	if (!roost_queue_slots(&qp->sq))
+		roost_slots_take(&qp->worker->idle_slots, &qp->sq);
 	free_memory(qp);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "lib/engine/core/ahead.h"
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/transport/share_priv.h"
 #include "lib/engine/sched/sched.h"
@@ -117,7 +118,8 @@ static struct roost_psn complete_until(struct roost_worker *w,
 				       struct roost_psn psn)
 {
 	struct roost_requester *req = &qp->req;
-	uint32_t tail = roost_req_tail(qp);
+	const uint32_t first = roost_req_tail(qp);
+	uint32_t tail = first;
 
 	for (; tail != req->started_index; tail++) {
 		const struct roost_send_wqe *wqe = roost_req_wqe(qp, tail);
@@ -137,6 +139,9 @@ static struct roost_psn complete_until(struct roost_worker *w,
 		complete(w, qp, tail, wqe);
 	}
 	atomic_store_explicit(&qp->sq.tail, tail, memory_order_release);
+	if (unlikely(tail - first >= ROOST_SLOTS_BURST) &&
+	    roost_ahead_pays(w) && roost_queue_count(&qp->sq) == 0)
+		roost_slots_emptied(&w->idle_slots, &qp->sq);
 	return psn;
 }
 
