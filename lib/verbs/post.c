@@ -9,6 +9,7 @@
  */
 
 #include <assert.h>
+#include <string.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
@@ -73,14 +74,17 @@ static int map_target(const struct ibv_qp *qp, const struct ibv_send_wr *wr,
 
 static int add_send(struct roost_verbs_qp *qp, const struct ibv_send_wr *wr)
 {
-	struct roost_send_wr r = {
-		.wr_id = wr->wr_id,
-		.sges = (const struct roost_sge *)wr->sg_list,
-		.nb_sges = (uint32_t)wr->num_sge,
-		.imm_be = wr->imm_data,
-	};
+	struct roost_send_wr r;
 	int ret;
 
+	/* What is behind belongs to two opcodes, which set it. A compiler zeroes
+	 * all of it by an instruction that takes longer than the rest here.
+	 */
+	memset(&r, 0, offsetof(struct roost_send_wr, bind));
+	r.wr_id = wr->wr_id;
+	r.sges = (const struct roost_sge *)wr->sg_list;
+	r.nb_sges = (uint32_t)wr->num_sge;
+	r.imm_be = wr->imm_data;
 	ret = roost_map_wr_opcode(wr->opcode, &r.opcode);
 	if (ret == 0)
 		ret = roost_map_send_flags(wr->send_flags, &r.flags);
