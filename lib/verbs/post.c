@@ -9,7 +9,6 @@
  */
 
 #include <assert.h>
-#include <string.h>
 
 #include "lib/verbs/map.h"
 #include "lib/verbs/shim.h"
@@ -77,10 +76,7 @@ static int add_send(struct roost_verbs_qp *qp, const struct ibv_send_wr *wr)
 	struct roost_send_wr r;
 	int ret;
 
-	/* What is behind belongs to two opcodes, which set it. A compiler zeroes
-	 * all of it by an instruction that takes longer than the rest here.
-	 */
-	memset(&r, 0, offsetof(struct roost_send_wr, bind));
+	roost_verbs_clear_wr(&r);
 	r.wr_id = wr->wr_id;
 	r.sges = (const struct roost_sge *)wr->sg_list;
 	r.nb_sges = (uint32_t)wr->num_sge;

@@ -83,37 +83,60 @@ static unsigned int target_of(const struct ibv_qp_ex *ibv)
 		       : 0;
 }
 
-/*
- * wr: the members that the builder knows, without flags and wr_id. The data
+/* Begin a request. Returns it, for the members that the builder knows. The data
  * setter decides whether data is inline; the flag in wr_flags is ignored.
  */
-static void begin(struct ibv_qp_ex *ibv, const struct roost_send_wr *wr,
-		  unsigned int missing)
+static struct roost_send_wr *begin(struct ibv_qp_ex *ibv,
+				   enum roost_wr_opcode opcode)
+{
+	struct roost_verbs_batch *b = &qp_of(ibv)->batch;
+
+	close_request(qp_of(ibv));
+	roost_verbs_clear_wr(&b->wr);
+	b->wr.opcode = opcode;
+	b->wr.wr_id = ibv->wr_id;
+	if (roost_map_send_flags(ibv->wr_flags & ~(unsigned int)IBV_SEND_INLINE,
+				 &b->wr.flags))
+		fail(b, -EINVAL);
+	return &b->wr;
+}
+
+/* The builder is done. */
+static void end(struct ibv_qp_ex *ibv, unsigned int missing)
 {
 	struct roost_verbs_qp *qp = qp_of(ibv);
-	struct roost_verbs_batch *b = &qp->batch;
-	uint32_t flags;
 
-	close_request(qp);
-	if (b->error)
+	if (qp->batch.error)
 		return;
-	if (roost_map_send_flags(ibv->wr_flags & ~(unsigned int)IBV_SEND_INLINE,
-				 &flags)) {
-		fail(b, -EINVAL);
-		return;
-	}
-	b->wr = *wr;
-	b->wr.wr_id = ibv->wr_id;
-	b->wr.flags |= flags;
-	b->missing = (uint8_t)missing;
+	qp->batch.missing = (uint8_t)missing;
 	if (missing == 0)
 		post(qp);
 }
 
 /* A request with data, to a target. */
-static void begin_message(struct ibv_qp_ex *ibv, const struct roost_send_wr *wr)
+static void end_message(struct ibv_qp_ex *ibv)
 {
-	begin(ibv, wr, DATA | target_of(ibv));
+	end(ibv, DATA | target_of(ibv));
+}
+
+/* The same, with immediate data or an rkey. */
+static void build_message(struct ibv_qp_ex *ibv, enum roost_wr_opcode opcode,
+			  uint32_t imm_be)
+{
+	begin(ibv, opcode)->imm_be = imm_be;
+	end_message(ibv);
+}
+
+/* A request to remote memory. */
+static struct roost_send_wr *begin_remote(struct ibv_qp_ex *ibv,
+					  enum roost_wr_opcode opcode,
+					  uint32_t rkey, uint64_t remote_addr)
+{
+	struct roost_send_wr *wr = begin(ibv, opcode);
+
+	wr->remote_addr = remote_addr;
+	wr->rkey = rkey;
+	return wr;
 }
 
 static void wr_start(struct ibv_qp_ex *ibv)
@@ -152,78 +175,59 @@ static void wr_abort(struct ibv_qp_ex *ibv)
 
 static void wr_send(struct ibv_qp_ex *ibv)
 {
-	begin_message(ibv, &(struct roost_send_wr){ .opcode = ROOST_WR_SEND });
+	build_message(ibv, ROOST_WR_SEND, 0);
 }
 
 static void wr_send_imm(struct ibv_qp_ex *ibv, __be32 imm_data)
 {
-	begin_message(ibv, &(struct roost_send_wr){
-				   .opcode = ROOST_WR_SEND_IMM,
-				   .imm_be = imm_data,
-			   });
+	build_message(ibv, ROOST_WR_SEND_IMM, imm_data);
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ibv, uint32_t invalidate_rkey)
 {
-	begin_message(ibv, &(struct roost_send_wr){
-				   .opcode = ROOST_WR_SEND_INV,
-				   .imm_be = invalidate_rkey,
-			   });
+	build_message(ibv, ROOST_WR_SEND_INV, invalidate_rkey);
 }
 
 static void wr_rdma_write(struct ibv_qp_ex *ibv, uint32_t rkey,
 			  uint64_t remote_addr)
 {
-	begin_message(ibv, &(struct roost_send_wr){
-				   .opcode = ROOST_WR_WRITE,
-				   .remote_addr = remote_addr,
-				   .rkey = rkey,
-			   });
+	begin_remote(ibv, ROOST_WR_WRITE, rkey, remote_addr);
+	end_message(ibv);
 }
 
 static void wr_rdma_write_imm(struct ibv_qp_ex *ibv, uint32_t rkey,
 			      uint64_t remote_addr, __be32 imm_data)
 {
-	begin_message(ibv, &(struct roost_send_wr){
-				   .opcode = ROOST_WR_WRITE_IMM,
-				   .imm_be = imm_data,
-				   .remote_addr = remote_addr,
-				   .rkey = rkey,
-			   });
+	begin_remote(ibv, ROOST_WR_WRITE_IMM, rkey, remote_addr)->imm_be =
+		imm_data;
+	end_message(ibv);
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *ibv, uint32_t rkey,
 			 uint64_t remote_addr)
 {
-	begin_message(ibv, &(struct roost_send_wr){
-				   .opcode = ROOST_WR_READ,
-				   .remote_addr = remote_addr,
-				   .rkey = rkey,
-			   });
+	begin_remote(ibv, ROOST_WR_READ, rkey, remote_addr);
+	end_message(ibv);
 }
 
 static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibv, uint32_t rkey,
 			      uint64_t remote_addr, uint64_t compare,
 			      uint64_t swap)
 {
-	begin_message(ibv, &(struct roost_send_wr){
-				   .opcode = ROOST_WR_CMP_SWAP,
-				   .remote_addr = remote_addr,
-				   .rkey = rkey,
-				   .swap_add = swap,
-				   .compare = compare,
-			   });
+	struct roost_send_wr *wr =
+		begin_remote(ibv, ROOST_WR_CMP_SWAP, rkey, remote_addr);
+
+	wr->swap_add = swap;
+	wr->compare = compare;
+	end_message(ibv);
 }
 
 static void wr_atomic_fetch_add(struct ibv_qp_ex *ibv, uint32_t rkey,
 				uint64_t remote_addr, uint64_t add)
 {
-	begin_message(ibv, &(struct roost_send_wr){
-				   .opcode = ROOST_WR_FETCH_ADD,
-				   .remote_addr = remote_addr,
-				   .rkey = rkey,
-				   .swap_add = add,
-			   });
+	begin_remote(ibv, ROOST_WR_FETCH_ADD, rkey, remote_addr)->swap_add =
+		add;
+	end_message(ibv);
 }
 
 /* Its eight bytes come with the call, not with a setter. */
@@ -234,56 +238,46 @@ static void wr_atomic_write(struct ibv_qp_ex *ibv, uint32_t rkey,
 		.addr = (uintptr_t)value,
 		.len_bytes = sizeof(uint64_t),
 	};
+	struct roost_send_wr *wr =
+		begin_remote(ibv, ROOST_WR_ATOMIC_WRITE, rkey, remote_addr);
 
-	begin(ibv,
-	      &(struct roost_send_wr){
-		      .opcode = ROOST_WR_ATOMIC_WRITE,
-		      .sges = &sge,
-		      .nb_sges = 1,
-		      .flags = ROOST_SEND_INLINE,
-		      .remote_addr = remote_addr,
-		      .rkey = rkey,
-	      },
-	      0);
+	wr->sges = &sge;
+	wr->nb_sges = 1;
+	wr->flags |= ROOST_SEND_INLINE;
+	end(ibv, 0);
+	wr->sges = NULL;
 }
 
 static void wr_flush(struct ibv_qp_ex *ibv, uint32_t rkey, uint64_t remote_addr,
 		     size_t len, uint8_t type, uint8_t level)
 {
-	const struct roost_send_wr wr = {
-		.opcode = ROOST_WR_FLUSH,
-		.remote_addr = remote_addr,
-		.rkey = rkey,
-		.flush_len_bytes = (uint32_t)len,
-		.flush_type = type,
-		.flush_level = level,
-	};
+	struct roost_send_wr *wr =
+		begin_remote(ibv, ROOST_WR_FLUSH, rkey, remote_addr);
 
+	wr->flush_len_bytes = (uint32_t)len;
+	wr->flush_type = type;
+	wr->flush_level = level;
 	if (len > UINT32_MAX)
 		fail(&qp_of(ibv)->batch, -EINVAL);
-	begin(ibv, &wr, 0);
+	end(ibv, 0);
 }
 
 static void wr_local_inv(struct ibv_qp_ex *ibv, uint32_t invalidate_rkey)
 {
-	begin(ibv,
-	      &(struct roost_send_wr){
-		      .opcode = ROOST_WR_LOCAL_INV,
-		      .imm_be = invalidate_rkey,
-	      },
-	      0);
+	begin(ibv, ROOST_WR_LOCAL_INV)->imm_be = invalidate_rkey;
+	end(ibv, 0);
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ibv, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
-	struct roost_send_wr wr = { .opcode = ROOST_WR_BIND_MW };
+	struct roost_send_wr *wr = begin(ibv, ROOST_WR_BIND_MW);
 	int ret;
 
-	ret = roost_verbs_map_bind(mw, IBV_MW_TYPE_2, rkey, info, &wr.bind);
+	ret = roost_verbs_map_bind(mw, IBV_MW_TYPE_2, rkey, info, &wr->bind);
 	if (ret)
 		fail(&qp_of(ibv)->batch, ret);
-	begin(ibv, &wr, 0);
+	end(ibv, 0);
 }
 
 /* The header may change before a setter gives the data: it is kept. */
@@ -291,17 +285,16 @@ static void wr_send_tso(struct ibv_qp_ex *ibv, void *hdr, uint16_t hdr_sz,
 			uint16_t mss)
 {
 	struct roost_verbs_batch *b = &qp_of(ibv)->batch;
-	struct roost_send_wr wr = { .opcode = ROOST_WR_TSO };
+	struct roost_send_wr *wr = begin(ibv, ROOST_WR_TSO);
 
-	close_request(qp_of(ibv));
 	if (ibv->qp_base.qp_type != IBV_QPT_RAW_PACKET || !hdr ||
 	    hdr_sz > KEPT_INLINE_BYTES) {
 		fail(b, -EINVAL);
 		return;
 	}
-	wr.tso = (struct roost_tso){ b->kept->inline_data, hdr_sz, mss };
+	wr->tso = (struct roost_tso){ b->kept->inline_data, hdr_sz, mss };
 	memcpy(b->kept->inline_data, hdr, hdr_sz);
-	begin_message(ibv, &wr);
+	end_message(ibv);
 }
 
 /* ---- setters ------------------------------------------------------------ */
