@@ -55,9 +55,9 @@ FLAVOURS = {
 # of a program that polls what a WRITE brings are not among them: its plain
 # reads race by intent.
 TSAN_TESTS = ("engine-cq", "engine-idmap", "engine-mr", "engine-qp",
-              "engine-worker", "event-channel", "event-channel_crowd",
-              "glue-host", "roostd-lanes", "roostd-loop", "sim-arm",
-              "sim-churn", "sim-churn-workers")
+              "engine-slots", "engine-worker", "event-channel",
+              "event-channel_crowd", "glue-host", "roostd-lanes",
+              "roostd-loop", "sim-arm", "sim-churn", "sim-churn-workers")
 TSAN_SUPPRESSIONS = os.path.join(TOP, "tests", "runner", "tsan.supp")
 # Where both ends live in one process, and a few pairs.
 ASAN_REAL = ("loopback-*", "link-chk", "link-events", "link-size-65536",
