@@ -360,7 +360,10 @@ struct roost_qp {
 	struct roost_qp_cap cap;
 	struct roost_qp_attr attr;
 	/* Cold; here is room. */
-	uint8_t *spill;            /* of the slots of sq, each spill_bytes */
+	/* Of the slots of sq, each spill_bytes; NULL: no request has needed it.
+	 * Writer: under the lock of sq.
+	 */
+	uint8_t *spill;
 	struct roost_shelf *shelf; /* requests that came early; or NULL */
 	uint32_t nb_flows;         /* RAW: rules; under dev->flow_lock */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
@@ -424,6 +427,11 @@ static_assert(offsetof(struct roost_qp, req) == 6 * 64 &&
 static_assert(offsetof(struct roost_qp, mig) == 9 * 64 &&
 		      ROOST_QP_LINE(attr.rnr_retry) == 9,
 	      "line 9");
+
+static inline size_t roost_qp_spill_size(const struct roost_qp *qp)
+{
+	return ((size_t)qp->sq.mask + 1) * qp->spill_bytes;
+}
 
 /* The part of spill that belongs to the slot of wqe. */
 static inline void *roost_wqe_spill(const struct roost_qp *qp,

@@ -2,7 +2,9 @@
  * Copyright (c) 2026 The Roost authors
  */
 
-/* Hot: posting. No allocation, system call or log; one lock per queue. */
+/* Hot: posting. No system call or log, one allocation in the life of a queue;
+ * one lock per queue.
+ */
 
 #include <errno.h>
 
@@ -11,6 +13,7 @@
 
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/ahead.h"
+#include "lib/engine/core/arena.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/core/workers.h"
 #include "lib/engine/sched/sched.h"
@@ -158,6 +161,29 @@ static void fill_target(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 	}
 }
 
+/* SGEs, or inline data. */
+static size_t data_bytes(const struct roost_send_wr *wr, uint32_t len_bytes)
+{
+	return wr->flags & ROOST_SEND_INLINE
+		       ? len_bytes
+		       : wr->nb_sges * sizeof(wr->sges[0]);
+}
+
+/* True if data of the request lies in spill. */
+static bool is_spilled(const struct roost_send_wr *wr, uint32_t len_bytes)
+{
+	return data_bytes(wr, len_bytes) > ROOST_WQE_NEAR_BYTES ||
+	       roost_wr_infos[wr->opcode].response == ROOST_OP_ATOMIC_ACK ||
+	       wr->opcode == ROOST_WR_BIND_MW || wr->opcode == ROOST_WR_TSO;
+}
+
+/* The first request that needs it is posted. Under the lock of sq. */
+static __rte_noinline int make_spill(struct roost_qp *qp)
+{
+	qp->spill = roost_arena_alloc(&qp->dev->arena, roost_qp_spill_size(qp));
+	return !qp->spill ? -ENOMEM : 0;
+}
+
 /* Fill the part of a request behind its head. */
 static void fill_data(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 		      const struct roost_send_wr *wr,
@@ -165,8 +191,7 @@ static void fill_data(const struct roost_qp *qp, struct roost_send_wqe *wqe,
 {
 	bool is_inline = wr->flags & ROOST_SEND_INLINE;
 	bool is_atomic = info->response == ROOST_OP_ATOMIC_ACK;
-	size_t bytes =
-		is_inline ? len_bytes : wr->nb_sges * sizeof(wr->sges[0]);
+	size_t bytes = data_bytes(wr, len_bytes);
 	uint8_t *to = wqe->near;
 
 	if (is_atomic) {
@@ -278,6 +303,9 @@ int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr)
 	if (ret)
 		return ret;
 	if (roost_queue_is_full(&qp->sq, qp->cap.max_send_wr))
+		return -ENOMEM;
+	if (unlikely(!qp->spill) && is_spilled(wr, len_bytes) &&
+	    make_spill(qp) != 0)
 		return -ENOMEM;
 	wqe = roost_queue_at(&qp->sq, qp->sq.added);
 	wqe->wr_id = wr->wr_id;

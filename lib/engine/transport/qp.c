@@ -27,7 +27,6 @@ static_assert(SPILL_MIN_BYTES >= sizeof(struct roost_mw_bind_wqe),
 static int create_queues(struct roost_qp *qp)
 {
 	const struct roost_qp_cap *cap = &qp->cap;
-	uint32_t sends = RTE_MAX(cap->max_send_wr, 1u);
 	int ret;
 
 	/* SGEs and binds lie there too. */
@@ -40,11 +39,8 @@ static int create_queues(struct roost_qp *qp)
 							    struct roost_sge) +
 					qp->max_tso_header_bytes,
 				8u));
-	qp->spill = roost_arena_alloc(&qp->dev->arena,
-				      (size_t)sends * qp->spill_bytes);
-	if (!qp->spill)
-		return -ENOMEM;
-	ret = roost_queue_create(&qp->sq, &qp->dev->arena, sends,
+	ret = roost_queue_create(&qp->sq, &qp->dev->arena,
+				 RTE_MAX(cap->max_send_wr, 1u),
 				 sizeof(struct roost_send_wqe), qp->send_cq);
 	if (ret == 0)
 		ret = roost_queue_create(
@@ -78,9 +74,7 @@ static void free_memory(struct roost_qp *qp)
 		free(qp->hash);
 	free(qp->resp.rd_atomics);
 	free(qp->recv_copy);
-	roost_arena_free(arena, qp->spill,
-			 RTE_MAX(qp->cap.max_send_wr, 1u) *
-				 (size_t)qp->spill_bytes);
+	roost_arena_free(arena, qp->spill, roost_qp_spill_size(qp));
 	roost_queue_destroy(&qp->rq, arena);
 	roost_queue_destroy(&qp->sq, arena);
 	roost_arena_free(arena, qp, sizeof(*qp));

@@ -201,9 +201,9 @@ struct roost_recv_wr {
  * Post a list of requests: begin takes the queue's lock; add copies a request,
  * its sges and inline data; end publishes all of them, rings the doorbell once
  * and unlocks.
- * Returns (add) 0; -ENOMEM (queue full); -EINVAL (state, opcode for the type,
- * too many sges, inline too long, length beyond 2^31, unknown flag, no header
- * of TCP).
+ * Returns (add) 0; -ENOMEM (queue full, or no memory); -EINVAL (state, opcode
+ * for the type, too many sges, inline too long, length beyond 2^31, unknown
+ * flag, no header of TCP).
  */
 void roost_qp_send_begin(struct roost_qp *qp);
 int roost_qp_send_add(struct roost_qp *qp, const struct roost_send_wr *wr);

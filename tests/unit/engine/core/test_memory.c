@@ -18,6 +18,7 @@
 #define MR_MAX_BYTES 128u
 
 static size_t allocated_bytes;
+static bool arena_is_full;
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -55,7 +56,8 @@ static size_t piece_bytes(size_t bytes)
 void *__wrap_roost_arena_alloc(struct roost_arena *arena, size_t bytes)
 {
 	size_t before_bytes = allocated_bytes;
-	void *piece = __real_roost_arena_alloc(arena, bytes);
+	void *piece =
+		arena_is_full ? NULL : __real_roost_arena_alloc(arena, bytes);
 
 	allocated_bytes = before_bytes + piece_bytes(bytes);
 	return piece;
@@ -84,12 +86,43 @@ static void memory__idle_qp(void **state)
 		(uint8_t)roost_dev_limits(f->dev)->max_qp_rd_atom;
 	assert_int_equal(roost_qp_modify(qp, &attr, FIXTURE_RTR_MASK), 0);
 	assert_int_equal(fixture_to_rts(qp), 0);
-	bytes = allocated_bytes - queue_bytes(&qp->sq) - queue_bytes(&qp->rq) -
-		piece_bytes((size_t)(qp->sq.mask + 1) * qp->spill_bytes);
+	bytes = allocated_bytes - queue_bytes(&qp->sq) - queue_bytes(&qp->rq);
 	assert_true(bytes >= sizeof(*qp));
 	assert_in_range(bytes, sizeof(*qp), QP_MAX_BYTES);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
 	assert_int_equal(roost_qp_destroy(other, NULL), 0);
+}
+
+static int post_inline(struct roost_qp *qp, uint32_t len_bytes)
+{
+	static uint8_t data[64];
+	struct roost_sge sge = { .addr = (uintptr_t)data,
+				 .len_bytes = len_bytes };
+
+	return fixture_send(qp, &(struct roost_send_wr){
+					.sges = &sge,
+					.nb_sges = 1,
+					.opcode = ROOST_WR_SEND,
+					.flags = ROOST_SEND_INLINE,
+				});
+}
+
+/* Without memory the post fails, and the next one may not. */
+static void memory__spill_with_the_first_that_needs_it(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp_in_rts(f, 4);
+
+	assert_int_equal(post_inline(qp, ROOST_WQE_NEAR_BYTES), 0);
+	assert_null(qp->spill);
+	arena_is_full = true;
+	assert_int_equal(post_inline(qp, ROOST_WQE_NEAR_BYTES + 1), -ENOMEM);
+	arena_is_full = false;
+	assert_int_equal(roost_queue_count(&qp->sq), 1);
+	assert_int_equal(post_inline(qp, ROOST_WQE_NEAR_BYTES + 1), 0);
+	assert_non_null(qp->spill);
+	assert_int_equal(roost_queue_count(&qp->sq), 2);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
 }
 
 static struct roost_trouble *trouble_of_one(struct fixture *f)
@@ -138,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(memory__idle_qp),
+		FIXTURE_TEST(memory__spill_with_the_first_that_needs_it),
 		FIXTURE_TEST(memory__trouble_goes_back),
 		FIXTURE_TEST(memory__region),
 	};
