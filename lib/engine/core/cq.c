@@ -47,7 +47,9 @@ int roost_cq_create(struct roost_ctx *ctx, uint32_t cqe,
 	}
 	for (unsigned int i = 0; i < ROOST_DEV_WORKERS_MAX; i++)
 		c->parts[i].cq = c;
-	LIST_INIT(&c->users);
+	LIST_INIT(&c->senders);
+	LIST_INIT(&c->receivers);
+	LIST_INIT(&c->wqs);
 	LIST_INIT(&c->srqs);
 	roost_event_source_init(&c->comp, channel, owner);
 	roost_event_source_init(&c->async, ctx->async, owner);

@@ -27,13 +27,6 @@ enum roost_cq_armed {
 	ROOST_CQ_ARMED_ANY,
 };
 
-/* A QP or WQ that completes to a CQ; one of the two pointers is NULL. */
-struct roost_cq_user {
-	struct roost_qp *qp;
-	struct roost_wq *wq;
-	LIST_ENTRY(roost_cq_user) link;
-};
-
 /* One worker's unpublished part of a CQ. */
 struct roost_cq_part {
 	TAILQ_ENTRY(roost_cq_part) dirty_link;
@@ -87,8 +80,10 @@ struct roost_cq {
 	/* Writer: under users_lock, holder of the user's turn, or of the first
 	 * worker's for an SRQ.
 	 */
-	LIST_HEAD(, roost_cq_user) users; /* QPs and WQs that complete here */
-	LIST_HEAD(, roost_srq) srqs;      /* XRC SRQs that complete here */
+	LIST_HEAD(, roost_qp) senders;   /* their sends complete here */
+	LIST_HEAD(, roost_qp) receivers; /* their receives do */
+	LIST_HEAD(, roost_wq) wqs;       /* and those of these */
+	LIST_HEAD(, roost_srq) srqs;     /* XRC SRQs that complete here */
 	/* Under dev->overruns.lock. */
 	bool in_overruns;
 	LIST_ENTRY(roost_cq) overrun_link;

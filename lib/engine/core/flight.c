@@ -9,8 +9,22 @@
 #include "lib/engine/core/qp_priv.h"
 #include "lib/engine/core/worker_base.h"
 
-static_assert(sizeof(struct roost_flight_entry) == 16,
-	      "six of them are 96 bytes of each QP");
+static_assert(sizeof(struct roost_flight_change) == 8,
+	      "six of them are 48 bytes of each QP");
+
+#define AT_MASK (UINT64_MAX >> 8)
+
+/* By roost_flight_change.by. */
+/* clang-format off */
+static const uint8_t codes[] = {
+	ROOST_QPE_NONE,
+#define X(code, ...) (code),
+	ROOST_QP_ERRORS(X)
+#undef X
+};
+/* clang-format on */
+static_assert(RTE_DIM(codes) <= 1u << 5 && ROOST_QPS_COUNT <= 1u << 3,
+	      "bits of roost_flight_change");
 
 static struct roost_flight_entry *oldest(struct roost_flight_entry *entries,
 					 unsigned int nb)
@@ -69,23 +83,55 @@ void roost_flight_note(struct roost_qp *qp, enum roost_flight_kind kind,
 	};
 }
 
+/* Of the times with the same low bits the last one, up to a while from now. */
+static uint64_t time_of(const struct roost_qp *qp,
+			const struct roost_flight_change *c)
+{
+	const uint64_t end_ns = now_of(qp) + (1ull << 40);
+
+	return c->at_ns == 0 ? 0 : end_ns - ((end_ns - c->at_ns) & AT_MASK);
+}
+
+void roost_flight_states(const struct roost_qp *qp,
+			 struct roost_flight_entry entries[ROOST_FLIGHT_STATES])
+{
+	for (unsigned int i = 0; i < ROOST_FLIGHT_STATES; i++) {
+		const struct roost_flight_change *c = &qp->states[i];
+
+		entries[i] = (struct roost_flight_entry){ 0 };
+		if (c->at_ns != 0)
+			entries[i] = (struct roost_flight_entry){
+				.at_ns = time_of(qp, c),
+				.value = codes[c->by],
+				.count = 1,
+				.kind = ROOST_FLIGHT_STATE,
+				.arg = c->state,
+			};
+	}
+}
+
 void roost_flight_state(struct roost_qp *qp, uint8_t by)
 {
-	struct roost_flight_entry *e = oldest(qp->states, ROOST_FLIGHT_STATES);
+	struct roost_flight_change *c = qp->states;
 	uint64_t now_ns = now_of(qp);
+	unsigned int index = 0;
 
 	ROOST_PROBE(qp_state, qp->qpn, roost_qp_state_get(qp), by);
-	/* Of several at one time, the order must stay. */
-	for (unsigned int i = 0; i < ROOST_FLIGHT_STATES; i++)
-		if (qp->states[i].at_ns >= now_ns)
-			now_ns = qp->states[i].at_ns + 1;
-	*e = (struct roost_flight_entry){
-		.at_ns = now_ns,
-		.value = by,
-		.count = 1,
-		.kind = ROOST_FLIGHT_STATE,
-		.arg = (uint8_t)roost_qp_state_get(qp),
-	};
+	for (unsigned int i = 0; i < ROOST_FLIGHT_STATES; i++) {
+		uint64_t at_ns = time_of(qp, &qp->states[i]);
+
+		if (at_ns < time_of(qp, c))
+			c = &qp->states[i];
+		/* Of several at one time, the order must stay. */
+		if (at_ns >= now_ns)
+			now_ns = at_ns + 1;
+	}
+	while (codes[index] != by)
+		index++;
+	now_ns += (now_ns & AT_MASK) == 0; /* not empty */
+	c->at_ns = now_ns & AT_MASK;
+	c->state = roost_qp_state_get(qp) & 7u;
+	c->by = index & 31u;
 }
 
 void roost_flight_drop_at(struct roost_qp *qp, const struct roost_frame *frame,

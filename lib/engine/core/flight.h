@@ -68,6 +68,14 @@ struct roost_flight_entry {
 	uint8_t arg;
 };
 
+/* An entry of ROOST_FLIGHT_STATE in eight bytes, as a QP has it. */
+struct roost_flight_change {
+	uint64_t at_ns : 56; /* the low bits, which begin again after two
+			      * years; 0: empty */
+	uint64_t state : 3;  /* enum roost_qp_state */
+	uint64_t by : 5;     /* see flight.c */
+};
+
 /* Writer: the holder of the turn. Entries are in no order. */
 struct roost_flight {
 	struct roost_flight_entry states[ROOST_FLIGHT_STATES];
@@ -100,6 +108,10 @@ void roost_flight_drop(struct roost_worker *w, const struct roost_frame *frame,
 void roost_flight_drop_at(struct roost_qp *qp, const struct roost_frame *frame,
 			  const struct roost_pkt *pkt, enum roost_drop reason)
 	__attribute__((cold));
+/* The QP's changes of state. Holder of the turn. */
+void roost_flight_states(
+	const struct roost_qp *qp,
+	struct roost_flight_entry entries[ROOST_FLIGHT_STATES]);
 /* The entries of a kind of record in the order of time, without the empty ones.
  * Returns their number. Pure.
  */

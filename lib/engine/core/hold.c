@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/engine/core/pacer.h"
 #include "lib/engine/core/share.h"
 #include "lib/engine/core/trouble.h"
 
@@ -85,6 +86,7 @@ void roost_store_fini(struct roost_store *store)
 	fini(&store->answers);
 	fini(&store->shares);
 	fini(&store->troubles);
+	fini(&store->pacers);
 }
 
 struct roost_held *roost_held_get(struct roost_store *store)
@@ -161,4 +163,15 @@ struct roost_trouble *roost_trouble_get(struct roost_store *store)
 void roost_trouble_put(struct roost_store *store, struct roost_trouble *trouble)
 {
 	put(&store->troubles, trouble);
+}
+
+struct roost_pacer *roost_pacer_get(struct roost_store *store)
+{
+	return get_zeroed(&store->pacers, sizeof(struct roost_pacer),
+			  ROOST_PACERS_MAX);
+}
+
+void roost_pacer_put(struct roost_store *store, struct roost_pacer *pacer)
+{
+	put(&store->pacers, pacer);
 }

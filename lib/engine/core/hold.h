@@ -37,7 +37,9 @@ struct roost_share;
 #define ROOST_ANSWERS_MAX 2048u
 #define ROOST_SHARES_MAX 65536u
 #define ROOST_SHARE_BUCKETS 64u
-#define ROOST_TROUBLES_MAX 262144u /* one for each QP that there may be */
+/* One for each QP that there may be. */
+#define ROOST_TROUBLES_MAX 262144u
+#define ROOST_PACERS_MAX 262144u
 
 #define ROOST_HELD_PAYLOAD_MAX 4096u
 
@@ -111,6 +113,7 @@ struct roost_store {
 	struct roost_pile answers;
 	struct roost_pile shares;
 	struct roost_pile troubles;
+	struct roost_pile pacers;
 };
 
 void roost_store_fini(struct roost_store *store);
@@ -131,6 +134,8 @@ void roost_share_put(struct roost_store *store, struct roost_share *share);
 struct roost_trouble *roost_trouble_get(struct roost_store *store);
 void roost_trouble_put(struct roost_store *store,
 		       struct roost_trouble *trouble);
+struct roost_pacer *roost_pacer_get(struct roost_store *store);
+void roost_pacer_put(struct roost_store *store, struct roost_pacer *pacer);
 
 /* ---- bits by PSN ------------------------------------------------------ */
 

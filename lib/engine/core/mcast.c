@@ -143,6 +143,8 @@ int roost_mcast_detach(struct roost_qp *qp, const struct roost_gid *group)
 {
 	struct roost_mcast *m;
 
+	if (qp->type != ROOST_QPT_UD)
+		return -EINVAL;
 	pthread_mutex_lock(&qp->dev->mcast_lock);
 	m = find(qp, group);
 	if (m)
@@ -155,6 +157,8 @@ void roost_mcast_detach_all(struct roost_qp *qp)
 {
 	struct roost_mcast *m;
 
+	if (qp->type != ROOST_QPT_UD)
+		return;
 	pthread_mutex_lock(&qp->dev->mcast_lock);
 	while ((m = LIST_FIRST(&qp->mcasts)) != NULL)
 		leave(m);

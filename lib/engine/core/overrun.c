@@ -13,11 +13,6 @@
 #include "lib/engine/core/worker_base.h"
 #include "lib/engine/core/wq_priv.h"
 
-static struct roost_worker *worker_of(const struct roost_cq_user *user)
-{
-	return user->qp ? user->qp->worker : user->wq->worker;
-}
-
 /* XRC targets have no CQ: a target that has a WQE of an SRQ in use fails now,
  * another one when a message for it comes (roost_resp_check).
  */
@@ -32,27 +27,33 @@ static void fail_takers(struct roost_worker *w, struct roost_srq *srq)
 	}
 }
 
+static void fail_qp(struct roost_worker *w, struct roost_qp *qp)
+{
+	if (qp->worker == w)
+		w->transport->end(qp, ROOST_QPE_CQ_OVERRUN,
+				  ROOST_EVENT_QP_FATAL);
+}
+
 /* Those of the worker; the first one's turn tells of the CQ, too. Holder of the
  * turn, and of users_lock if there are other workers.
  */
 static void fail_users(struct roost_worker *w, struct roost_cq *cq)
 {
-	struct roost_cq_user *user;
 	struct roost_srq *srq;
+	struct roost_qp *qp;
+	struct roost_wq *wq;
 
 	if (w->index == 0) {
 		cq->overrun_told = true;
 		roost_async_raise(w, &cq->async, ROOST_EVENT_CQ_ERR);
 	}
-	LIST_FOREACH(user, &cq->users, link) {
-		if (worker_of(user) != w)
-			continue;
-		if (user->qp)
-			w->transport->end(user->qp, ROOST_QPE_CQ_OVERRUN,
-					  ROOST_EVENT_QP_FATAL);
-		else
-			roost_wq_fail(w, user->wq, ROOST_QPE_CQ_OVERRUN);
-	}
+	LIST_FOREACH(qp, &cq->senders, send_cq_link)
+		fail_qp(w, qp);
+	LIST_FOREACH(qp, &cq->receivers, recv_cq_link)
+		fail_qp(w, qp);
+	LIST_FOREACH(wq, &cq->wqs, cq_link)
+		if (wq->worker == w)
+			roost_wq_fail(w, wq, ROOST_QPE_CQ_OVERRUN);
 	LIST_FOREACH(srq, &cq->srqs, cq_link) {
 		if (w->index == 0)
 			roost_async_raise(w, &srq->async, ROOST_EVENT_SRQ_ERR);

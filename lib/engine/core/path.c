@@ -216,10 +216,3 @@ void roost_path_release(struct roost_dev *dev, struct roost_path *path)
 	path->neigh = NULL;
 	path->valid = false;
 }
-
-void roost_path_free(struct roost_dev *dev, struct roost_path *path)
-{
-	if (path)
-		roost_path_release(dev, path);
-	free(path);
-}

@@ -42,8 +42,6 @@ int roost_path_resolve(struct roost_dev *dev, const struct roost_av *av,
 		       uint32_t qpn, uint32_t dest_qpn,
 		       struct roost_path *path);
 void roost_path_release(struct roost_dev *dev, struct roost_path *path);
-/* The same for one from malloc(), or NULL. */
-void roost_path_free(struct roost_dev *dev, struct roost_path *path);
 /* mac_gen has changed: write the present MACs into the template. */
 void roost_path_renew(struct roost_path *path, uint64_t mac_gen);
 /* The queue that frames of the path leave by. */

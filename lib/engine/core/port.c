@@ -448,14 +448,13 @@ int roost_port_reregister(struct roost_dev *dev, uint8_t port_num)
 /* WQs are found by their CQs. Holder of all turns and of all.lock. */
 static void fail_wqs(struct roost_dev *dev)
 {
-	struct roost_cq_user *user;
 	struct roost_cq *cq;
+	struct roost_wq *wq;
 
 	LIST_FOREACH(cq, &dev->all.cqs, all_link)
-		LIST_FOREACH(user, &cq->users, link)
-			if (user->wq &&
-			    roost_wq_state(user->wq) == ROOST_WQS_RDY)
-				roost_wq_fail(user->wq->worker, user->wq,
+		LIST_FOREACH(wq, &cq->wqs, cq_link)
+			if (roost_wq_state(wq) == ROOST_WQS_RDY)
+				roost_wq_fail(wq->worker, wq,
 					      ROOST_QPE_REMOVED);
 }
 

@@ -18,6 +18,7 @@
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/flight.h"
 #include "lib/engine/core/mr_priv.h"
+#include "lib/engine/core/pacer.h"
 #include "lib/engine/core/path.h"
 #include <roost/qp.h>
 #include "lib/engine/core/queue.h"
@@ -117,7 +118,7 @@ static_assert(sizeof(struct roost_send_wqe) == 64 &&
 		      offsetof(struct roost_send_wqe, first_psn) == 0,
 	      "one cache line, which begins with what no post writes");
 
-/* Meaning of struct roost_qp.alt_path. */
+/* Meaning of struct roost_qp.alt. */
 enum roost_alt {
 	ROOST_ALT_NONE,
 	ROOST_ALT_LOADED, /* the alternate path */
@@ -126,12 +127,18 @@ enum roost_alt {
 			   * loaded */
 };
 
+/* The path of roost_mig.alt. */
+struct roost_alt_path {
+	struct roost_path path;
+	struct roost_av av; /* ROOST_ALT_LOADED: the program's */
+};
+
 /* Path migration (mig.c). Holder of the turn. */
 struct roost_mig {
 	uint8_t state;     /* enum roost_mig_state */
 	uint8_t alt;       /* enum roost_alt */
 	bool refused;      /* PATH_MIG_ERR was raised since REARM */
-	uint16_t alt_pkey; /* of alt_path */
+	uint16_t alt_pkey; /* of roost_qp.alt */
 };
 
 /* Selective repeat, of our requests. */
@@ -200,23 +207,6 @@ struct roost_requester {
 	uint32_t fault_index;
 };
 
-/* The rate that CNPs leave a QP (lib/engine/cc/dcqcn.h), in the terms of its
- * paper. Holder of the turn.
- */
-struct roost_dcqcn {
-	uint32_t rate_kbps;   /* RC; 0: not limited, and all below is undefined
-			       */
-	uint32_t target_kbps; /* RT */
-	uint32_t alpha;       /* 2^20: 1.0; as of alpha_ns */
-	uint32_t nb_time_stages; /* ended since the last reduction */
-	uint32_t nb_byte_stages;
-	uint32_t stage_bytes;   /* sent since the last stage of bytes ended */
-	uint32_t counted_bytes; /* sent since counted_ns */
-	uint64_t stage_at_ns;   /* the present stage of the timer began */
-	uint64_t alpha_ns;      /* the last reduction */
-	uint64_t counted_ns;
-};
-
 /*
  * The record of an RD/atomic request: the answer, so that a duplicate gets the
  * same answer, and how far the answer has been sent.
@@ -277,7 +267,8 @@ struct roost_responder {
 	 * when max_dest_rd_atomic was lowered. NULL: none was ever allowed.
 	 */
 	struct roost_resp_rd_atomic *rd_atomics;
-	/* The SRQ that the WQE in recv_copy is from; NULL: none is in use. */
+	/* The SRQ that roost_qp.taken is from; NULL: no WQE of one is in use.
+	 */
 	struct roost_srq *recv_srq;
 	uint8_t rd_atomic_room; /* of the ring */
 	uint8_t rd_atomic_size; /* max_dest_rd_atomic */
@@ -301,8 +292,32 @@ struct roost_share_member {
 	uint16_t pkts;
 };
 
+/* Attributes as the program has set them: of roost_qp_attr, what is nowhere
+ * else. What each packet reads comes first.
+ */
+struct roost_qp_kept {
+	uint32_t access; /* enum roost_access */
+	uint32_t rate_limit_kbps;
+	uint32_t qkey;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+	uint8_t min_rnr_timer;
+	uint8_t port_num;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	bool en_sqd_async_notify;
+	uint8_t path_mtu; /* enum roost_mtu */
+	uint8_t alt_port_num;
+	uint8_t alt_timeout;
+	uint16_t pkey_index;
+	uint16_t alt_pkey_index;
+	uint32_t sq_psn; /* of the first request */
+	struct roost_av av;
+};
+
 struct roost_srq;
-struct roost_xrcd;
+struct roost_taken;
 struct roost_ah;
 
 /*
@@ -351,67 +366,62 @@ struct roost_qp {
 	struct roost_psn resumed_psn;  /* PSN that req went back to last */
 	struct roost_share *waits_for; /* in its list waiting; or NULL */
 	struct roost_share_member shares[ROOST_SHARE_KINDS];
-	struct roost_score *score; /* what came of our requests; or NULL */
+	struct roost_score *score;     /* what came of our requests; or NULL */
+	struct roost_answers *answers; /* responses behind gaps; or NULL */
 	/* Line 9: the attributes that a packet needs. */
 	struct roost_mig mig __attribute__((aligned(64)));
-	bool cc_limited;  /* dcqcn.rate_kbps is not 0 */
+	bool cc_limited;  /* pacer->dcqcn.rate_kbps is not 0 */
 	bool pace_held;   /* it has waited since it last was in time */
 	bool req_limited; /* its requests are (transport/pace_priv.h) */
+	bool flushing;    /* not flushed to the end: in worker.flush_qps */
+	bool unclean;     /* completions from before a RESET may be in its CQs;
+			   * under modify_lock */
+	struct roost_spin modify_lock; /* one modify at a time */
 	struct roost_qp_cap cap;
-	struct roost_qp_attr attr;
+	struct roost_qp_kept attr;
 	/* Cold; here is room. */
 	/* Of the slots of sq, each spill_bytes; NULL: no request has needed it.
 	 * Writer: under the lock of sq.
 	 */
 	uint8_t *spill;
 	struct roost_shelf *shelf; /* requests that came early; or NULL */
+	struct roost_pacer *pacer; /* NULL: it has had no limit */
 	uint32_t nb_flows;         /* RAW: rules; under dev->flow_lock */
 	uint16_t reorder_pkts;  /* so many may overtake one that is not lost */
 	uint8_t reorder_rounds; /* losses since one was late only */
 	uint8_t store_flags;    /* RAW: enum roost_store_flags */
-	bool flushing;          /* not flushed to the end: in worker.flush_qps
-				 */
-	bool unclean; /* completions from before a RESET may be in its CQs;
-		       * under modify_lock */
-	struct roost_timer pace_timer;
-	uint64_t pace_ns; /* the program's rate limit: none goes before this */
 	/* Receives. */
 	struct roost_queue rq __attribute__((aligned(64)));
 	struct roost_srq *srq;             /* NULL: it has its own RQ */
 	struct roost_ind_table *ind_table; /* UD: receives go there; or NULL */
 
 	/* Cold. */
-	struct roost_answers *answers; /* responses behind gaps; or NULL */
-	struct roost_path *alt_path;   /* mig.alt: its meaning; NULL: none was
-					* ever loaded */
+	struct roost_alt_path *alt; /* mig.alt: its meaning; NULL: none was
+				     * ever loaded */
 	union {
-		struct roost_hash *hash; /* UD, RAW: of ind_table */
+		struct {
+			struct roost_hash *hash; /* UD, RAW: of ind_table */
+			/* UD: memberships; locks: as for groups. */
+			LIST_HEAD(, roost_mcast) mcasts;
+		};
 		/* Connected QPs, while mig.state is ARMED. */
 		LIST_ENTRY(roost_qp) armed_link;
 	};
-	struct roost_ctx *ctx;
-	LIST_ENTRY(roost_qp) all_link;   /* dev->all.qps */
-	pthread_mutex_t modify_lock;     /* one modify at a time */
-	LIST_HEAD(, roost_mcast) mcasts; /* memberships; locks: as for groups */
-	uint64_t cnp_at_ns;              /* no CNP is sent before this */
-	struct roost_dcqcn dcqcn;
-	uint64_t cc_pace_ns; /* nothing that dcqcn limits goes before this */
-	void *owner;
+	LIST_ENTRY(roost_qp) all_link; /* dev->all.qps */
 	struct roost_event_source async;
-	struct roost_xrcd *xrcd;          /* XRC_TGT */
-	struct roost_recv_wqe *recv_copy; /* the WQE taken from an SRQ; NULL:
-					   * the QP never takes one */
-	LIST_ENTRY(roost_qp) taker_link;  /* while resp.recv_srq is set */
+	struct roost_taken *taken; /* NULL: it has no SRQ, and is no XRC_TGT */
 	union {
 		TAILQ_ENTRY(roost_qp) flush_link;
 		/* In RTS and SQD, which have nothing to flush. */
 		TAILQ_ENTRY(roost_qp) share_link;
 	};
-	struct roost_cq_user send_user;
-	struct roost_cq_user recv_user;
-	struct roost_flight_entry states[ROOST_FLIGHT_STATES];
+	LIST_ENTRY(roost_qp) send_cq_link; /* in send_cq->senders */
+	LIST_ENTRY(roost_qp) recv_cq_link; /* in recv_cq->receivers */
+	struct roost_flight_change states[ROOST_FLIGHT_STATES];
 	struct roost_trouble *trouble; /* NULL: nothing went wrong */
 };
+static_assert(sizeof(struct roost_qp) == 17 * 64,
+	      "a piece of the arena has an odd number of lines");
 #define ROOST_QP_LINE(member) (offsetof(struct roost_qp, member) / 64)
 static_assert(ROOST_QP_LINE(recv_cq) == 0 && ROOST_QP_LINE(sq) == 1 &&
 		      ROOST_QP_LINE(doorbell_next) == 1,

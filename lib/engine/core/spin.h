@@ -6,10 +6,10 @@
 
 /*
  * The lock of one queue, held for the length of one post or poll by
- * application threads. Unlocking is a plain store, where a mutex needs a
- * second locked instruction; a waiter gives its slice away after a while,
- * because the holder may be off the CPU. It sleeps where that does not help: a
- * thread of real-time priority yields to its equals only.
+ * application threads, and that of a QP's modify. Unlocking is a plain store,
+ * where a mutex needs a second locked instruction; a waiter gives its slice
+ * away after a while, because the holder may be off the CPU. It sleeps where
+ * that does not help: a thread of real-time priority yields to its equals only.
  */
 
 #include <sched.h>

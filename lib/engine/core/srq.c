@@ -154,16 +154,16 @@ int roost_srq_create(struct roost_pd *pd, struct roost_srq_init *init,
 struct roost_qp *roost_srq_taker(struct roost_srq *srq,
 				 const struct roost_worker *w)
 {
-	struct roost_qp *qp;
+	struct roost_taken *taken;
 
 	if (srq->shared)
 		roost_spin_lock(&srq->take_lock);
-	LIST_FOREACH(qp, &srq->takers, taker_link)
-		if (qp->worker == w)
+	LIST_FOREACH(taken, &srq->takers, link)
+		if (taken->qp->worker == w)
 			break;
 	if (srq->shared)
 		roost_spin_unlock(&srq->take_lock);
-	return qp;
+	return taken ? taken->qp : NULL;
 }
 
 /* An XRC SRQ, which no worker finds any more: forget its WQEs that QPs use, and
@@ -312,9 +312,9 @@ static bool take(struct roost_srq *srq, struct roost_qp *qp)
 
 	if (left == 0)
 		return false;
-	memcpy(qp->recv_copy, wqe, roost_recv_wqe_bytes(wqe->nb_sges));
+	memcpy(&qp->taken->wqe, wqe, roost_recv_wqe_bytes(wqe->nb_sges));
 	atomic_store_explicit(&q->tail, tail + 1, memory_order_release);
-	LIST_INSERT_HEAD(&srq->takers, qp, taker_link);
+	LIST_INSERT_HEAD(&srq->takers, qp->taken, link);
 	limit = atomic_load_explicit(&srq->limit, memory_order_relaxed);
 	/* Disarmed before the event can be read, unless it is another limit
 	 * meanwhile.
@@ -342,7 +342,7 @@ void roost_srq_release(struct roost_srq *srq, struct roost_qp *qp)
 {
 	if (srq->shared)
 		roost_spin_lock(&srq->take_lock);
-	LIST_REMOVE(qp, taker_link);
+	LIST_REMOVE(qp->taken, link);
 	if (srq->shared)
 		roost_spin_unlock(&srq->take_lock);
 }

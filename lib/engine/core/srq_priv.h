@@ -22,6 +22,15 @@ struct roost_xrcd {
 	_Atomic uint32_t refs; /* QPs and SRQs made with this opening */
 };
 
+/* What a QP that receives from SRQs has besides. */
+struct roost_taken {
+	LIST_ENTRY(roost_taken) link; /* while resp.recv_srq is set */
+	struct roost_qp *qp;
+	struct roost_xrcd *xrcd; /* XRC_TGT; else NULL */
+	/* The one in use, with its SGEs. */
+	struct roost_recv_wqe wqe;
+};
+
 struct roost_srq {
 	struct roost_pd *pd;
 	struct roost_xrcd *xrcd;
@@ -41,7 +50,7 @@ struct roost_srq {
 	 * and of take_lock. An XRC SRQ may be destroyed while
 	 * QPs use its WQEs.
 	 */
-	LIST_HEAD(, roost_qp) takers;
+	LIST_HEAD(, roost_taken) takers;
 	LIST_ENTRY(roost_srq) cq_link; /* XRC: in cq->srqs */
 	struct roost_event_source async;
 };

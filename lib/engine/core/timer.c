@@ -47,7 +47,7 @@ static void insert(struct roost_timer_wheel *wheel, struct roost_timer *timer)
 	wheel->count++;
 	if (tick < wheel->idle_until_tick)
 		wheel->idle_until_tick = tick;
-	timer->slot_tick = tick;
+	timer->slot_tick = tick & ROOST_TIMER_TICK_MASK;
 	timer->in_wheel = true;
 }
 

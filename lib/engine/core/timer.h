@@ -22,11 +22,14 @@
 
 #define ROOST_TIMER_TICK_SHIFT 13 /* 8.192 us */
 #define ROOST_TIMER_SLOTS 8192u   /* one round: 67 ms */
+#define ROOST_TIMER_TICK_BITS 48  /* 73 years */
+#define ROOST_TIMER_TICK_MASK ((1ull << ROOST_TIMER_TICK_BITS) - 1)
 
 struct roost_timer {
 	LIST_ENTRY(roost_timer) link;
 	uint64_t deadline_ns; /* UINT64_MAX: cancelled, may be in the wheel */
-	uint64_t slot_tick;   /* where it is in the wheel */
+	uint64_t slot_tick
+	    : ROOST_TIMER_TICK_BITS; /* where it is in the wheel */
 	bool in_wheel;
 	uint8_t kind; /* the owner's: which of its timers this is */
 };

@@ -17,11 +17,12 @@ struct roost_trouble {
 	struct roost_qp_error error;
 	struct roost_qp_counters counters;
 	struct roost_flight_entry events[ROOST_FLIGHT_EVENTS];
+	uint64_t cnp_at_ns; /* no CNP is sent before this */
 };
 
 /* The one of the QP, which has it from now on. Never NULL: without memory, and
- * for a dying QP that packets still find, one that is not the QP's, and is not
- * read. Holder of the turn.
+ * for a dying QP that packets still find, one that is not the QP's, of which
+ * only cnp_at_ns is read. Holder of the turn.
  */
 struct roost_trouble *roost_qp_trouble(struct roost_qp *qp)
 	__attribute__((cold));

@@ -53,7 +53,7 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.cwnd_pkts = qp->req.cwnd.pkts,
 		.share_waits = qp->waits_for != NULL,
 		.srtt_ns = qp->req.pto_ns != 0 ? qp->req.srtt_ns : 0,
-		.cc_rate_kbps = qp->dcqcn.rate_kbps,
+		.cc_rate_kbps = qp->pacer ? qp->pacer->dcqcn.rate_kbps : 0,
 		.retries_left = qp->req.retry_left,
 		.rnr_retries_left = qp->req.rnr_left,
 		.retries = qp->attr.retry_cnt,
@@ -65,7 +65,7 @@ void roost_view_qp(struct roost_qp *qp, struct roost_qp_view *v)
 		.answered = !roost_psn_eq(qp->req.oldest_unacked_psn,
 					  roost_psn(qp->attr.sq_psn)),
 	};
-	memcpy(v->flight.states, qp->states, sizeof(v->flight.states));
+	roost_flight_states(qp, v->flight.states);
 	if (qp->trouble) {
 		v->error = qp->trouble->error;
 		v->counters = qp->trouble->counters;

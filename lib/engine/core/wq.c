@@ -69,7 +69,6 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 		.max_wr = init->max_wr,
 		.max_sge = init->max_sge,
 		.store_flags = init->store_flags,
-		.user = { .wq = q },
 	};
 	if (roost_queue_create(&q->queue, NULL, q->max_wr,
 			       roost_recv_wqe_bytes(q->max_sge), q->cq) != 0 ||
@@ -83,7 +82,7 @@ int roost_wq_create(struct roost_pd *pd, struct roost_wq_init *init,
 	atomic_fetch_add(&q->cq->refs, 1);
 	pthread_mutex_lock(&dev->users_lock);
 	roost_worker_turn_take(q->worker);
-	LIST_INSERT_HEAD(&q->cq->users, &q->user, link);
+	LIST_INSERT_HEAD(&q->cq->wqs, q, cq_link);
 	roost_worker_turn_leave(q->worker);
 	roost_cq_join(q->cq, q->worker->index);
 	pthread_mutex_unlock(&dev->users_lock);
@@ -102,7 +101,7 @@ int roost_wq_destroy(struct roost_wq *wq, uint64_t *async_acked)
 	roost_worker_turn_take(wq->worker);
 	atomic_store(&wq->unclean, true);
 	atomic_store(&wq->state, ROOST_WQS_RESET);
-	LIST_REMOVE(&wq->user, link);
+	LIST_REMOVE(wq, cq_link);
 	roost_worker_publish(wq->worker);
 	roost_worker_turn_leave(wq->worker);
 	pthread_mutex_unlock(&dev->users_lock);

@@ -37,7 +37,7 @@ struct roost_wq {
 	uint8_t store_flags; /* enum roost_store_flags; holder of the turn */
 	uint8_t error;       /* in ERR: the reason, enum
 			      * roost_qp_error_code */
-	struct roost_cq_user user;
+	LIST_ENTRY(roost_wq) cq_link; /* in cq->wqs */
 	struct roost_event_source async;
 };
 

@@ -185,7 +185,8 @@ void roost_worker_unlink_qp(struct roost_worker *w, struct roost_qp *qp)
 {
 	roost_ready_unlink(w, qp);
 	roost_timer_remove(&w->timers, &qp->req.timer);
-	roost_timer_remove(&w->timers, &qp->pace_timer);
+	if (qp->pacer)
+		roost_timer_remove(&w->timers, &qp->pacer->timer);
 }
 
 void roost_worker_forget_qp(struct roost_worker *w, struct roost_qp *qp)

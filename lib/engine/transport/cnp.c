@@ -102,20 +102,21 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 						? ROOST_SHARE_READS
 						: ROOST_SHARE_SENDS);
 	if (frame->looped || frame->from != 0 || ecn->roce_np_enable == 0 ||
-	    w->now_ns < qp->cnp_at_ns)
+	    w->now_ns < (qp->trouble ? qp->trouble : &w->untold)->cnp_at_ns)
 		return;
 	if (qp->type == ROOST_QPT_UD)
 		sent = answer_datagram(w, qp, port_index, frame, pkt);
 	else if (roost_path_fits(&qp->path, frame))
 		sent = send_cnp(w, &qp->path, qp->pkey, qp->dest_qpn);
 	else
-		sent = send_cnp(w, qp->alt_path, qp->mig.alt_pkey,
+		sent = send_cnp(w, &qp->alt->path, qp->mig.alt_pkey,
 				qp->dest_qpn);
 	if (!sent)
 		return;
 	roost_count(w, qp, cnps_sent);
 	roost_flight_note(qp, ROOST_FLIGHT_CNP_SENT, 0, 0);
-	qp->cnp_at_ns = w->now_ns + ecn->min_time_between_cnps * 1000ull;
+	roost_qp_trouble(qp)->cnp_at_ns =
+		w->now_ns + ecn->min_time_between_cnps * 1000ull;
 }
 
 /* States of a QP whose peer may be told of its packets: a responder sends the
@@ -124,6 +125,15 @@ void roost_cnp_answer(struct roost_worker *w, struct roost_qp *qp,
 #define STATES                                                                 \
 	(1u << ROOST_QPS_RTR | 1u << ROOST_QPS_RTS | 1u << ROOST_QPS_SQD |     \
 	 1u << ROOST_QPS_SQE)
+
+static void slow_down(struct roost_qp *qp, const struct roost_port *port)
+{
+	struct roost_pacer *pacer = roost_qp_pacer(qp);
+
+	if (pacer)
+		roost_dcqcn_on_cnp(&pacer->dcqcn, &port->ecn, port->speed_mbps,
+				   qp->worker->now_ns);
+}
 
 enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 				  const struct roost_frame *frame,
@@ -153,8 +163,7 @@ enum roost_drop roost_cnp_receive(struct roost_worker *w, struct roost_qp *qp,
 	 */
 	if (!roost_qp_is_reliable(qp) || port->ecn.dcqcn != 0 ||
 	    !roost_req_has_unacked(qp) || qp->resp.nb_rd_atomics_pending != 0)
-		roost_dcqcn_on_cnp(&qp->dcqcn, &port->ecn, port->speed_mbps,
-				   w->now_ns);
+		slow_down(qp, port);
 	roost_pace_set(qp);
 	roost_window_marked(qp, ROOST_SHARE_SENDS);
 	return ROOST_DROP_NONE;

@@ -95,7 +95,7 @@ static bool flush_recvs(struct roost_worker *w, struct roost_qp *qp)
 		atomic_load_explicit(&qp->rq.tail, memory_order_relaxed);
 
 	if (qp->resp.recv_srq) {
-		flush_recv(w, qp, qp->recv_copy, roost_recv_cq(qp));
+		flush_recv(w, qp, &qp->taken->wqe, roost_recv_cq(qp));
 		roost_recv_release(qp);
 	}
 	for (; tail != head && w->flush_left > 0; tail++, w->flush_left--)

@@ -6,6 +6,8 @@
  * (but for an event), log or lock.
  */
 
+#include <stdlib.h>
+
 #include "lib/engine/transport/mig_priv.h"
 #include "lib/engine/transport/req_priv.h"
 #include "lib/engine/transport/share_priv.h"
@@ -59,20 +61,19 @@ static void switch_paths(struct roost_qp *qp)
 {
 	struct roost_path past = qp->path;
 	uint16_t past_pkey = qp->pkey;
-	struct roost_qp_attr *attr = &qp->attr;
+	struct roost_qp_kept *attr = &qp->attr;
 
 	set_state(qp, ROOST_MIG_MIGRATED);
 	roost_share_leave(qp->worker, qp);
-	qp->path = *qp->alt_path;
-	*qp->alt_path = past;
+	qp->path = qp->alt->path;
+	qp->alt->path = past;
 	qp->pkey = qp->mig.alt_pkey;
 	qp->mig.alt_pkey = past_pkey;
 	qp->mig.alt = ROOST_ALT_PAST;
-	attr->av = attr->alt_av;
+	attr->av = qp->alt->av;
 	attr->port_num = attr->alt_port_num;
 	attr->pkey_index = attr->alt_pkey_index;
 	attr->timeout = attr->alt_timeout;
-	attr->alt_av = (struct roost_av){ .port_num = 0 };
 	attr->alt_port_num = 0;
 	attr->alt_pkey_index = 0;
 	attr->alt_timeout = 0;
@@ -133,8 +134,8 @@ static bool is_in_sequence(const struct roost_qp *qp,
 /* True if both paths have the same addresses, and differ in the route only. */
 static bool is_same_place(const struct roost_qp *qp)
 {
-	return roost_gid_eq(&qp->path.sgid, &qp->alt_path->sgid) &&
-	       roost_gid_eq(&qp->path.dgid, &qp->alt_path->dgid);
+	return roost_gid_eq(&qp->path.sgid, &qp->alt->path.sgid) &&
+	       roost_gid_eq(&qp->path.dgid, &qp->alt->path.dgid);
 }
 
 void roost_mig_receive(struct roost_worker *w, struct roost_qp *qp,
@@ -219,10 +220,17 @@ void roost_mig_request(struct roost_worker *w, struct roost_qp *qp,
 void roost_mig_loaded(struct roost_qp *qp)
 {
 	const struct roost_port *port =
-		&qp->dev->ports[qp->alt_path->port_index];
+		&qp->dev->ports[qp->alt->path.port_index];
 
 	qp->mig.alt = ROOST_ALT_LOADED;
 	qp->mig.alt_pkey = port->pkeys[qp->attr.alt_pkey_index];
+}
+
+void roost_qp_alt_free(struct roost_dev *dev, struct roost_alt_path *alt)
+{
+	if (alt)
+		roost_path_release(dev, &alt->path);
+	free(alt);
 }
 
 void roost_mig_reset(struct roost_qp *qp)
@@ -237,7 +245,7 @@ bool roost_mig_fail_over(struct roost_worker *w, struct roost_qp *qp)
 {
 	if (qp->mig.state != ROOST_MIG_ARMED)
 		return false;
-	if (!is_usable(qp, qp->alt_path)) {
+	if (!is_usable(qp, &qp->alt->path)) {
 		refuse(qp);
 		return false;
 	}
@@ -253,7 +261,7 @@ static void leave_port(struct roost_worker *w, unsigned int port_index)
 		next = LIST_NEXT(qp, armed_link);
 		if (qp->path.port_index != port_index || qp->path.loopback ||
 		    roost_qp_state_get(qp) == ROOST_QPS_ERR ||
-		    !is_usable(qp, qp->alt_path))
+		    !is_usable(qp, &qp->alt->path))
 			continue;
 		migrate(w, qp);
 		send_again(w, qp);

@@ -45,7 +45,7 @@ roost_mig_from(const struct roost_qp *qp, const struct roost_frame *frame)
 	if (roost_path_fits(&qp->path, frame))
 		return ROOST_FROM_PRIMARY;
 	if (qp->mig.alt == ROOST_ALT_NONE ||
-	    !roost_path_fits(qp->alt_path, frame))
+	    !roost_path_fits(&qp->alt->path, frame))
 		return ROOST_FROM_STRANGER;
 	if (qp->mig.alt == ROOST_ALT_PAST)
 		return ROOST_FROM_PAST;
@@ -99,6 +99,8 @@ void roost_mig_request(struct roost_worker *w, struct roost_qp *qp,
 		       enum roost_mig_state state);
 /* The alternate path and its attributes have been set. */
 void roost_mig_loaded(struct roost_qp *qp);
+/* alt may be NULL. Not holding the turn. */
+void roost_qp_alt_free(struct roost_dev *dev, struct roost_alt_path *alt);
 /* The QP is reset or destroyed: no alternate path is loaded. */
 void roost_mig_reset(struct roost_qp *qp);
 

@@ -16,8 +16,14 @@
 
 #include "lib/engine/core/qp_priv.h"
 
+/* The one of the QP, which has it from now on; NULL: no memory. */
+struct roost_pacer *roost_qp_pacer(struct roost_qp *qp) __attribute__((cold));
+/* Give it back; the QP is dying, and the timer is in no wheel. */
+void roost_qp_pacer_end(struct roost_qp *qp);
 /* One of the two limits has changed. */
 void roost_pace_set(struct roost_qp *qp);
+/* Nothing was sent yet, and no CNP has come. */
+void roost_pace_reset(struct roost_qp *qp);
 /* A QP with a limit; see below. */
 bool roost_pace_hold(struct roost_worker *w, struct roost_qp *qp);
 bool roost_pace_hold_answer(struct roost_worker *w, struct roost_qp *qp);

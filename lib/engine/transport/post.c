@@ -83,8 +83,8 @@ static int check_length(const struct roost_qp *qp,
 static bool bind_valid(const struct roost_qp *qp,
 		       const struct roost_mw_bind *bind)
 {
-	return bind->mw && bind->mw->pd->ctx == qp->ctx &&
-	       (!bind->mr || bind->mr->pd->ctx == qp->ctx);
+	return bind->mw && bind->mw->pd->ctx == qp->pd->ctx &&
+	       (!bind->mr || bind->mr->pd->ctx == qp->pd->ctx);
 }
 
 static int check_send(const struct roost_qp *qp, const struct roost_send_wr *wr,

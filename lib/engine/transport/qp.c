@@ -12,6 +12,7 @@
 #include "lib/engine/core/shim.h"
 #include "lib/engine/core/workers.h"
 #include "lib/engine/transport/mig_priv.h"
+#include "lib/engine/transport/pace_priv.h"
 #include "lib/engine/transport/share_priv.h"
 #include "lib/engine/core/srq_priv.h"
 #include "lib/engine/sched/sched.h"
@@ -24,7 +25,7 @@
 static_assert(SPILL_MIN_BYTES >= sizeof(struct roost_mw_bind_wqe),
 	      "a bind is spilled");
 
-static int create_queues(struct roost_qp *qp)
+static int create_queues(struct roost_qp *qp, struct roost_xrcd *xrcd)
 {
 	const struct roost_qp_cap *cap = &qp->cap;
 	int ret;
@@ -49,10 +50,16 @@ static int create_queues(struct roost_qp *qp)
 	if (ret != 0 || (!qp->srq && qp->type != ROOST_QPT_XRC_TGT))
 		return ret;
 	/* The copy has room for a WQE of any SRQ that the QP may take from. */
-	qp->recv_copy = malloc(roost_recv_wqe_bytes(
-		qp->srq != NULL ? qp->srq->max_sge
-				: roost_dev_limits(qp->dev)->max_sge));
-	return !qp->recv_copy ? -ENOMEM : 0;
+	qp->taken =
+		malloc(offsetof(struct roost_taken, wqe) +
+		       roost_recv_wqe_bytes(
+			       qp->srq ? qp->srq->max_sge
+				       : roost_dev_limits(qp->dev)->max_sge));
+	if (!qp->taken)
+		return -ENOMEM;
+	qp->taken->qp = qp;
+	qp->taken->xrcd = xrcd;
+	return 0;
 }
 
 static int create_hash(struct roost_qp *qp, const struct roost_qp_init *init)
@@ -73,7 +80,7 @@ static void free_memory(struct roost_qp *qp)
 	if (qp->ind_table)
 		free(qp->hash);
 	free(qp->resp.rd_atomics);
-	free(qp->recv_copy);
+	free(qp->taken);
 	roost_arena_free(arena, qp->spill, roost_qp_spill_size(qp));
 	roost_queue_destroy(&qp->rq, arena);
 	roost_queue_destroy(&qp->sq, arena);
@@ -169,30 +176,17 @@ static void put_ref(_Atomic uint32_t *refs)
 	atomic_fetch_sub(refs, 1);
 }
 
-/* Let a CQ have a user of the QP's, or no longer. Holder of the turn. */
-static void list_user(struct roost_cq *cq, struct roost_cq_user *user)
-{
-	if (cq)
-		LIST_INSERT_HEAD(&cq->users, user, link);
-}
-
-static void unlist_user(struct roost_cq *cq, struct roost_cq_user *user)
-{
-	if (cq)
-		LIST_REMOVE(user, link);
-}
-
 /* Add the QP to the users of its CQs, which an overrun needs. */
 static void join_cqs(struct roost_qp *qp)
 {
 	struct roost_cq *cqs[] = { qp->send_cq, qp->recv_cq };
 
-	qp->send_user.qp = qp;
-	qp->recv_user.qp = qp;
 	pthread_mutex_lock(&qp->dev->users_lock);
 	roost_worker_turn_take(qp->worker);
-	list_user(qp->send_cq, &qp->send_user);
-	list_user(qp->recv_cq, &qp->recv_user);
+	if (qp->send_cq)
+		LIST_INSERT_HEAD(&qp->send_cq->senders, qp, send_cq_link);
+	if (qp->recv_cq)
+		LIST_INSERT_HEAD(&qp->recv_cq->receivers, qp, recv_cq_link);
 	roost_worker_turn_leave(qp->worker);
 	for (unsigned int i = 0; i < RTE_DIM(cqs); i++) {
 		if (!cqs[i])
@@ -206,8 +200,10 @@ static void join_cqs(struct roost_qp *qp)
 /* Nothing completes any more. Under users_lock; holder of the turn. */
 static void unlist_users(struct roost_qp *qp)
 {
-	unlist_user(qp->send_cq, &qp->send_user);
-	unlist_user(qp->recv_cq, &qp->recv_user);
+	if (qp->send_cq)
+		LIST_REMOVE(qp, send_cq_link);
+	if (qp->recv_cq)
+		LIST_REMOVE(qp, recv_cq_link);
 	qp->dying = true;
 }
 
@@ -265,15 +261,12 @@ static struct roost_qp *qp_alloc(struct roost_dev *dev, struct roost_pd *pd,
 		.send_cq = init->send_cq,
 		.recv_cq = init->recv_cq,
 		.srq = init->srq,
-		.xrcd = init->xrcd,
 		.ind_table = init->ind_table,
 		.max_tso_header_bytes = init->max_tso_header_bytes,
 		.store_flags = init->store_flags,
 		.cap = init->cap,
-		.owner = init->owner,
 	};
-	q->pace_timer.kind = ROOST_REQ_TIMER_PACE;
-	if (create_queues(q) != 0 || create_hash(q, init) != 0) {
+	if (create_queues(q, init->xrcd) != 0 || create_hash(q, init) != 0) {
 		free_memory(q);
 		return NULL;
 	}
@@ -302,7 +295,6 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 	if (!q)
 		return -ENOMEM;
 	roost_event_source_init(&q->async, ctx->async, init->owner);
-	pthread_mutex_init(&q->modify_lock, NULL);
 	q->worker = join_worker(dev, q);
 	join_cqs(q);
 	if (roost_idmap_add(&dev->qps, q, &q->qpn) != 0) {
@@ -315,11 +307,9 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		pthread_mutex_lock(&dev->all.lock);
 		leave_worker(q);
 		pthread_mutex_unlock(&dev->all.lock);
-		pthread_mutex_destroy(&q->modify_lock);
 		free_memory(q);
 		return -ENOMEM;
 	}
-	q->ctx = ctx;
 	pthread_mutex_lock(&dev->all.lock);
 	LIST_INSERT_HEAD(&dev->all.qps, q, all_link);
 	pthread_mutex_unlock(&dev->all.lock);
@@ -328,8 +318,8 @@ int roost_qp_create(struct roost_ctx *ctx, struct roost_pd *pd,
 		hold(&pd->refs);
 	if (q->srq)
 		hold(&q->srq->refs);
-	if (q->xrcd)
-		hold(&q->xrcd->refs);
+	if (init->xrcd)
+		hold(&init->xrcd->refs);
 	if (q->ind_table)
 		hold(&q->ind_table->refs);
 	*qp = q;
@@ -367,6 +357,11 @@ static bool is_named(struct roost_qp *qp)
 	return named;
 }
 
+static struct roost_xrcd *xrcd_of(const struct roost_qp *qp)
+{
+	return qp->taken ? qp->taken->xrcd : NULL;
+}
+
 /* Take the QP out of the worker's hands. In RESET nothing completes any more,
  * and a doorbell that was rung has no effect.
  */
@@ -386,6 +381,7 @@ static void forget(struct roost_qp *qp)
 	roost_mig_reset(qp);
 	unlist_users(qp);
 	roost_qp_trouble_end(qp);
+	roost_qp_pacer_end(qp);
 	roost_worker_publish(qp->worker);
 	roost_worker_turn_leave(qp->worker);
 	pthread_mutex_unlock(&qp->dev->users_lock);
@@ -411,6 +407,8 @@ static void unlink_qp(struct roost_qp *qp)
 
 int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 {
+	struct roost_xrcd *xrcd = xrcd_of(qp);
+	struct roost_ctx *ctx = xrcd ? xrcd->ctx : qp->pd->ctx;
 	struct roost_dev *dev = qp->dev;
 	uint64_t acked;
 
@@ -426,17 +424,16 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		*async_acked = acked;
 	roost_qp_drop_ahs(qp);
 	roost_path_release(dev, &qp->path);
-	roost_path_free(dev, qp->alt_path);
+	roost_qp_alt_free(dev, qp->alt);
 	if (qp->srq)
 		put_ref(&qp->srq->refs);
-	if (qp->xrcd)
-		put_ref(&qp->xrcd->refs);
+	if (xrcd)
+		put_ref(&xrcd->refs);
 	if (qp->ind_table)
 		put_ref(&qp->ind_table->refs);
 	if (qp->pd)
 		put_ref(&qp->pd->refs);
-	put_ref(&qp->ctx->refs);
-	pthread_mutex_destroy(&qp->modify_lock);
+	put_ref(&ctx->refs);
 	if (!roost_queue_slots(&qp->sq))
 		roost_slots_take(&qp->worker->idle_slots, &qp->sq);
 	free_memory(qp);
@@ -463,28 +460,58 @@ struct roost_event_source *roost_qp_async_source(struct roost_qp *qp)
 	return &qp->async;
 }
 
+/* Holder of the turn. */
+static void attr_of(const struct roost_qp *qp, struct roost_qp_attr *attr)
+{
+	const struct roost_qp_kept *kept = &qp->attr;
+	const enum roost_qp_state state = roost_qp_state_get(qp);
+
+	*attr = (struct roost_qp_attr){
+		.access = kept->access,
+		.rate_limit_kbps = kept->rate_limit_kbps,
+		.qkey = kept->qkey,
+		.max_rd_atomic = kept->max_rd_atomic,
+		.max_dest_rd_atomic = kept->max_dest_rd_atomic,
+		.min_rnr_timer = kept->min_rnr_timer,
+		.port_num = kept->port_num,
+		.timeout = kept->timeout,
+		.retry_cnt = kept->retry_cnt,
+		.rnr_retry = kept->rnr_retry,
+		.en_sqd_async_notify = kept->en_sqd_async_notify,
+		.sq_draining =
+			state == ROOST_QPS_SQD && roost_req_is_draining(qp),
+		.alt_port_num = kept->alt_port_num,
+		.alt_timeout = kept->alt_timeout,
+		.state = state,
+		.cur_state = state,
+		.path_mtu = (enum roost_mtu)kept->path_mtu,
+		.path_mig_state = (enum roost_mig_state)qp->mig.state,
+		.rq_psn = qp->resp.expected_psn.v,
+		.sq_psn = qp->req.next_psn.v,
+		.dest_qpn = qp->dest_qpn,
+		.cap = qp->cap,
+		.av = kept->av,
+		.pkey_index = kept->pkey_index,
+		.alt_pkey_index = kept->alt_pkey_index,
+	};
+	if (qp->mig.alt == ROOST_ALT_LOADED)
+		attr->alt_av = qp->alt->av;
+}
+
 void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		    struct roost_qp_init *init)
 {
-	pthread_mutex_lock(&qp->modify_lock);
+	roost_spin_lock(&qp->modify_lock);
 	roost_worker_turn_take(qp->worker);
-	*attr = qp->attr;
-	attr->state = roost_qp_state_get(qp);
-	attr->cur_state = attr->state;
-	attr->sq_psn = qp->req.next_psn.v;
-	attr->rq_psn = qp->resp.expected_psn.v;
-	attr->sq_draining =
-		attr->state == ROOST_QPS_SQD && roost_req_is_draining(qp);
-	attr->cap = qp->cap;
-	attr->path_mig_state = (enum roost_mig_state)qp->mig.state;
+	attr_of(qp, attr);
 	roost_worker_turn_leave(qp->worker);
-	pthread_mutex_unlock(&qp->modify_lock);
+	roost_spin_unlock(&qp->modify_lock);
 	*init = (struct roost_qp_init){
 		.type = (enum roost_qp_type)qp->type,
 		.send_cq = qp->send_cq,
 		.recv_cq = qp->recv_cq,
 		.srq = qp->srq,
-		.xrcd = qp->xrcd,
+		.xrcd = xrcd_of(qp),
 		.ind_table = qp->ind_table,
 		.hash = qp->ind_table ? *qp->hash : (struct roost_hash){ 0 },
 		.cap = qp->cap,
@@ -492,6 +519,6 @@ void roost_qp_query(struct roost_qp *qp, struct roost_qp_attr *attr,
 		.block_self_mcast = qp->block_self_mcast,
 		.max_tso_header_bytes = qp->max_tso_header_bytes,
 		.store_flags = qp->store_flags,
-		.owner = qp->owner,
+		.owner = qp->async.owner,
 	};
 }

@@ -49,8 +49,9 @@ static uint8_t port_after(const struct roost_qp *qp,
 static bool alt_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
 		      uint32_t mask)
 {
-	enum roost_mtu mtu =
-		mask & ROOST_QP_PATH_MTU ? a->path_mtu : qp->attr.path_mtu;
+	enum roost_mtu mtu = mask & ROOST_QP_PATH_MTU
+				     ? a->path_mtu
+				     : (enum roost_mtu)qp->attr.path_mtu;
 
 	return a->alt_port_num == a->alt_av.port_num && a->alt_timeout <= 31 &&
 	       check_pkey(qp->dev, a->alt_port_num, a->alt_pkey_index) &&
@@ -79,7 +80,7 @@ static bool port_valid(const struct roost_qp *qp, const struct roost_qp_attr *a,
 	if (mask & ROOST_QP_PATH_MTU)
 		return check_mtu(qp->dev, port_num, a->path_mtu);
 	return !moves || qp->attr.path_mtu == 0 ||
-	       check_mtu(qp->dev, port_num, qp->attr.path_mtu);
+	       check_mtu(qp->dev, port_num, (enum roost_mtu)qp->attr.path_mtu);
 }
 
 /* Values, each in its range (IBTA 11.2.4.2). Holder of the turn: a migration
@@ -111,7 +112,7 @@ static bool values_valid(const struct roost_qp *qp,
 	       !(mask & ROOST_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31);
 }
 
-static void take_address(struct roost_qp_attr *to,
+static void take_address(struct roost_qp_kept *to,
 			 const struct roost_qp_attr *a, uint32_t mask)
 {
 	if (mask & ROOST_QP_PORT)
@@ -121,14 +122,13 @@ static void take_address(struct roost_qp_attr *to,
 		to->port_num = a->av.port_num;
 	}
 	if (mask & ROOST_QP_ALT_PATH) {
-		to->alt_av = a->alt_av;
 		to->alt_port_num = a->alt_port_num;
 		to->alt_pkey_index = a->alt_pkey_index;
 		to->alt_timeout = a->alt_timeout;
 	}
 }
 
-static void take_limits(struct roost_qp_attr *to, const struct roost_qp_attr *a,
+static void take_limits(struct roost_qp_kept *to, const struct roost_qp_attr *a,
 			uint32_t mask)
 {
 	if (mask & ROOST_QP_TIMEOUT)
@@ -148,7 +148,7 @@ static void take_limits(struct roost_qp_attr *to, const struct roost_qp_attr *a,
 static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 			    uint32_t mask)
 {
-	struct roost_qp_attr *to = &qp->attr;
+	struct roost_qp_kept *to = &qp->attr;
 
 	take_address(to, a, mask);
 	take_limits(to, a, mask);
@@ -170,13 +170,11 @@ static void take_attributes(struct roost_qp *qp, const struct roost_qp_attr *a,
 		qp->pkey =
 			qp->dev->ports[to->port_num - 1].pkeys[to->pkey_index];
 	if (mask & ROOST_QP_PATH_MTU) {
-		to->path_mtu = a->path_mtu;
+		to->path_mtu = (uint8_t)a->path_mtu;
 		qp->mtu_bytes = roost_mtu_bytes(a->path_mtu);
 	}
-	if (mask & ROOST_QP_DEST_QPN) {
-		to->dest_qpn = a->dest_qpn;
+	if (mask & ROOST_QP_DEST_QPN)
 		qp->dest_qpn = a->dest_qpn;
-	}
 	roost_pace_set(qp);
 }
 
@@ -194,7 +192,8 @@ static void enter_reset(struct roost_worker *w, struct roost_qp *qp)
 	roost_queue_clear(&qp->sq);
 	roost_queue_clear(&qp->rq);
 	qp->drain_asked = false;
-	qp->attr = (struct roost_qp_attr){ 0 };
+	qp->attr = (struct roost_qp_kept){ 0 };
+	qp->dest_qpn = 0;
 	roost_mig_reset(qp);
 	roost_req_reset(qp, roost_psn(0));
 	roost_resp_reset(qp, roost_psn(0));
@@ -296,8 +295,8 @@ static uint32_t add_av(const struct roost_qp *qp, enum roost_qp_state from,
 /* Resources for the modify; after apply(), the QP's old ones, to be released.
  */
 struct gear {
-	struct roost_path primary; /* if valid */
-	struct roost_path *alt;    /* NULL: none */
+	struct roost_path primary;  /* if valid */
+	struct roost_alt_path *alt; /* NULL: none */
 	/* NULL: the present ring is large enough. */
 	struct roost_resp_rd_atomic *rd_atomics;
 };
@@ -306,7 +305,7 @@ static void release_gear(struct roost_dev *dev, struct gear *gear)
 {
 	if (gear->primary.valid)
 		roost_path_release(dev, &gear->primary);
-	roost_path_free(dev, gear->alt);
+	roost_qp_alt_free(dev, gear->alt);
 	free(gear->rd_atomics);
 }
 
@@ -343,7 +342,7 @@ static int get_gear(const struct roost_qp *qp, const struct roost_qp_attr *attr,
 	if (ret == 0 && mask & ROOST_QP_ALT_PATH) {
 		gear->alt = calloc(1, sizeof(*gear->alt));
 		ret = gear->alt ? roost_path_resolve(qp->dev, &av, qp->qpn,
-						     dest_qpn, gear->alt)
+						     dest_qpn, &gear->alt->path)
 				: -ENOMEM;
 	}
 	if (ret == 0 && mask & ROOST_QP_MAX_DEST_RD_ATOMIC &&
@@ -381,9 +380,10 @@ static void apply(struct roost_worker *w, struct roost_qp *qp,
 	if (gear->primary.valid)
 		move(w, qp, gear);
 	if (gear->alt) {
-		struct roost_path *old = qp->alt_path;
+		struct roost_alt_path *old = qp->alt;
 
-		qp->alt_path = gear->alt;
+		gear->alt->av = attr->alt_av;
+		qp->alt = gear->alt;
 		gear->alt = old;
 		roost_mig_loaded(qp);
 	}
@@ -411,9 +411,9 @@ static void end_reset(struct roost_qp *qp)
 		qp->unclean = !roost_qp_clean_cqs(qp);
 		if (!qp->unclean)
 			return;
-		pthread_mutex_unlock(&qp->modify_lock);
+		roost_spin_unlock(&qp->modify_lock);
 		roost_spin_wait(tries++);
-		pthread_mutex_lock(&qp->modify_lock);
+		roost_spin_lock(&qp->modify_lock);
 	}
 }
 
@@ -435,7 +435,7 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	int ret = -EINVAL;
 	bool allowed;
 
-	pthread_mutex_lock(&qp->modify_lock);
+	roost_spin_lock(&qp->modify_lock);
 	end_reset(qp);
 	from = roost_qp_state_get(qp);
 	to = mask & ROOST_QP_STATE ? attr->state : from;
@@ -456,15 +456,18 @@ int roost_qp_modify(struct roost_qp *qp, const struct roost_qp_attr *given,
 	now = roost_qp_state_get(qp);
 	if (is_lost(qp, to))
 		ret = -EIO;
-	else if ((now == from && is_allowed(qp, from, to, attr, mask)) ||
-		 to == ROOST_QPS_ERR || to == ROOST_QPS_RESET)
-		apply(w, qp, from, to, attr, mask, &gear);
-	else
+	else if ((now != from || !is_allowed(qp, from, to, attr, mask)) &&
+		 to != ROOST_QPS_ERR && to != ROOST_QPS_RESET)
 		ret = -EINVAL;
+	else if (mask & ROOST_QP_RATE_LIMIT && attr->rate_limit_kbps != 0 &&
+		 !roost_qp_pacer(qp))
+		ret = -ENOMEM;
+	else
+		apply(w, qp, from, to, attr, mask, &gear);
 	roost_worker_turn_leave(w);
 	release_gear(qp->dev, &gear);
 	end_reset(qp);
 unlock:
-	pthread_mutex_unlock(&qp->modify_lock);
+	roost_spin_unlock(&qp->modify_lock);
 	return ret;
 }

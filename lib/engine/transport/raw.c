@@ -353,7 +353,7 @@ static bool lead(struct roost_worker *w, const struct roost_port *port,
 	     flow = roost_turn_list_next(&flow->link)) {
 		if (trapped && flow->rank != rank)
 			break;
-		if (flow->qp->ctx == from ||
+		if (flow->qp->pd->ctx == from ||
 		    !roost_flow_matches(flow, &raw->key))
 			continue;
 		rank = flow->rank;
@@ -481,5 +481,6 @@ void roost_raw_turn_back(struct roost_worker *w, const struct roost_qp *qp,
 	struct raw raw;
 
 	begin(&raw, frame);
-	lead(w, &w->dev->ports[qp->path.port_index], qp->ctx, &raw, &wanted);
+	lead(w, &w->dev->ports[qp->path.port_index], qp->pd->ctx, &raw,
+	     &wanted);
 }

@@ -10,7 +10,6 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
-#include "lib/engine/cc/dcqcn.h"
 #include "lib/engine/core/ah_priv.h"
 #include "lib/engine/core/mbuf.h"
 #include "lib/engine/transport/pace_priv.h"
@@ -61,10 +60,7 @@ void roost_req_reset(struct roost_qp *qp, struct roost_psn first_psn)
 	qp->req.nb_rd_atomics = 0;
 	qp->asked_pkts = 0;
 	qp->req.fault = false;
-	qp->pace_ns = 0;
-	qp->cc_pace_ns = 0;
-	roost_dcqcn_reset(&qp->dcqcn);
-	roost_pace_set(qp);
+	roost_pace_reset(qp);
 }
 
 /* How many PSNs a request takes: one, even when it is empty. */

@@ -166,7 +166,8 @@ static void tell_silence(const struct roost_qp *qp)
 		.sgid = qp->path.sgid,
 		.dgid = qp->path.dgid,
 		.dest_qpn = qp->dest_qpn,
-		.path_mtu_bytes = roost_mtu_bytes(qp->attr.path_mtu),
+		.path_mtu_bytes =
+			roost_mtu_bytes((enum roost_mtu)qp->attr.path_mtu),
 		.tries = qp->attr.retry_cnt + 1u,
 		.tried_ns = req->timeout_ns * (qp->attr.retry_cnt + 1u),
 	};

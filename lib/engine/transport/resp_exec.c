@@ -170,7 +170,7 @@ static enum roost_fault find_pd(struct roost_qp *qp,
 	if (qp->type != ROOST_QPT_XRC_TGT)
 		return ROOST_FAULT_NONE;
 	srq = roost_srq_find(qp->dev, pkt->xrc_srqn);
-	if (!srq || srq->xrcd->domain != qp->xrcd->domain)
+	if (!srq || srq->xrcd->domain != qp->taken->xrcd->domain)
 		return ROOST_FAULT_XRC_SRQ;
 	qp->resp.pd = srq->pd;
 	if (srq->cq->overrun && (pkt->info->op == ROOST_OP_SEND ||

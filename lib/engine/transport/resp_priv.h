@@ -116,7 +116,7 @@ static inline const struct roost_recv_wqe *
 roost_recv_wqe_in_use(const struct roost_qp *qp)
 {
 	if (qp->resp.recv_srq)
-		return qp->recv_copy;
+		return &qp->taken->wqe;
 	return roost_queue_at(&qp->rq,
 			      atomic_load_explicit(&qp->rq.tail,
 						   memory_order_relaxed));

@@ -35,7 +35,7 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 	struct roost_srq *srq;
 
 	if (qp->resp.recv_srq)
-		return qp->recv_copy;
+		return &qp->taken->wqe;
 	if (qp->type != ROOST_QPT_XRC_TGT && !qp->srq)
 		return is_empty(&qp->rq)
 			       ? NULL
@@ -44,7 +44,7 @@ const struct roost_recv_wqe *roost_recv_wqe(struct roost_qp *qp,
 	if (!srq || !roost_srq_take(srq, qp))
 		return NULL;
 	qp->resp.recv_srq = srq;
-	return qp->recv_copy;
+	return &qp->taken->wqe;
 }
 
 /* The WQE in use is done, and its completion has this place. */

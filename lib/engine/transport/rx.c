@@ -268,7 +268,7 @@ check_sender(const struct roost_port *port, const struct roost_frame *frame,
 {
 	const struct roost_frame_io *io = &port->frame_io;
 	const uint32_t qpn =
-		qp->type == ROOST_QPT_UD ? pkt->src_qpn : qp->attr.dest_qpn;
+		qp->type == ROOST_QPT_UD ? pkt->src_qpn : qp->dest_qpn;
 	uint8_t own[6];
 
 	roost_neigh_mac(atomic_load_explicit(&port->own.mac_gen,

@@ -27,8 +27,10 @@ static void go_on_sending(struct roost_worker *w, struct roost_qp *qp)
 static void expire(struct roost_worker *w, struct roost_timer *timer)
 {
 	if (timer->kind == ROOST_REQ_TIMER_PACE)
-		go_on_sending(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
-							     pace_timer)));
+		go_on_sending(w, ((struct roost_pacer *)RTE_PTR_SUB(
+					  timer,
+					  offsetof(struct roost_pacer, timer)))
+					 ->qp);
 	else if (timer->kind == ROOST_REQ_TIMER_RETRY)
 		roost_req_timer(w, RTE_PTR_SUB(timer, offsetof(struct roost_qp,
 							       req.timer)));

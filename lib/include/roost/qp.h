@@ -106,8 +106,6 @@ enum roost_qp_attr_mask {
 };
 
 struct roost_qp_attr {
-	/* The members that each packet reads come first: see struct roost_qp.
-	 */
 	uint32_t access; /* enum roost_access */
 	uint32_t rate_limit_kbps;
 	uint32_t qkey;

@@ -12,6 +12,7 @@
 
 #include "lib/engine/core/dev_priv.h"
 #include "lib/engine/core/mcast_priv.h"
+#include "lib/engine/core/worker_base.h"
 #include "tests/unit/engine/fixture.h"
 
 static const struct roost_gid group = { { 0xff, 0x0e, [15] = 9 } };
@@ -299,6 +300,22 @@ static void mcast__refused_together(void **state)
 	fixture_close(&f);
 }
 
+/* Only datagrams come to groups; another QP's memberships lie where a connected
+ * one that is armed has its place among these.
+ */
+static void mcast__not_of_a_connected_qp(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp(f, 1);
+
+	LIST_INSERT_HEAD(&qp->worker->armed_qps, qp, armed_link);
+	assert_int_equal(roost_mcast_attach(qp, &group), -EINVAL);
+	assert_int_equal(roost_mcast_detach(qp, &group), -EINVAL);
+	roost_mcast_detach_all(qp);
+	LIST_REMOVE(qp, armed_link);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +324,7 @@ int main(void)
 		cmocka_unit_test(mcast__attached_is_attached),
 		FIXTURE_TEST(mcast__groups_of_a_device),
 		FIXTURE_TEST(mcast__members_of_a_group),
+		FIXTURE_TEST(mcast__not_of_a_connected_qp),
 		cmocka_unit_test(mcast__two_threads),
 		cmocka_unit_test(mcast__refused_together),
 	};

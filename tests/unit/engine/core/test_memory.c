@@ -8,26 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/engine/core/hold.h"
 #include "lib/engine/core/qp_priv.h"
 #include "tests/unit/engine/fixture.h"
 
-/* Of the 4096 bytes that an idle QP may take besides its queues, the shim in
- * front of the engine has the rest.
+/* Besides its queues, and with the most READs and atomics that a peer may have
+ * at a time, 64 bytes for each of 16.
  */
-#define QP_MAX_BYTES 2560u
+#define QP_MAX_BYTES (1088u + 16 * 64)
 #define MR_MAX_BYTES 128u
 
 static size_t allocated_bytes;
-static bool arena_is_full;
+static bool arena_is_full, has_no_pacer;
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_aligned_alloc(size_t align, size_t bytes);
 void *__real_roost_arena_alloc(struct roost_arena *arena, size_t bytes);
+struct roost_pacer *__real_roost_pacer_get(struct roost_store *store);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_aligned_alloc(size_t align, size_t bytes);
 void *__wrap_roost_arena_alloc(struct roost_arena *arena, size_t bytes);
+struct roost_pacer *__wrap_roost_pacer_get(struct roost_store *store);
 
 void *__wrap_malloc(size_t bytes)
 {
@@ -45,6 +48,11 @@ void *__wrap_aligned_alloc(size_t align, size_t bytes)
 {
 	allocated_bytes += bytes;
 	return __real_aligned_alloc(align, bytes);
+}
+
+struct roost_pacer *__wrap_roost_pacer_get(struct roost_store *store)
+{
+	return has_no_pacer ? NULL : __real_roost_pacer_get(store);
 }
 
 /* In cache lines, an odd number of them. */
@@ -125,6 +133,31 @@ static void memory__spill_with_the_first_that_needs_it(void **state)
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
 }
 
+static int limit_rate(struct roost_qp *qp, uint32_t kbps)
+{
+	struct roost_qp_attr attr = { .rate_limit_kbps = kbps };
+
+	return roost_qp_modify(qp, &attr, ROOST_QP_RATE_LIMIT);
+}
+
+/* Without memory the modify fails and changes nothing. */
+static void memory__pacer_with_the_first_limit(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp_in_rts(f, 4);
+
+	has_no_pacer = true;
+	assert_int_equal(limit_rate(qp, 0), 0);
+	assert_int_equal(limit_rate(qp, 1000), -ENOMEM);
+	assert_int_equal(qp->attr.rate_limit_kbps, 0);
+	assert_false(qp->req_limited);
+	has_no_pacer = false;
+	assert_int_equal(limit_rate(qp, 1000), 0);
+	assert_true(qp->req_limited);
+	assert_non_null(qp->pacer);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+}
+
 static struct roost_trouble *trouble_of_one(struct fixture *f)
 {
 	struct roost_qp_attr attr = { .state = ROOST_QPS_ERR };
@@ -172,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(memory__idle_qp),
 		FIXTURE_TEST(memory__spill_with_the_first_that_needs_it),
+		FIXTURE_TEST(memory__pacer_with_the_first_limit),
 		FIXTURE_TEST(memory__trouble_goes_back),
 		FIXTURE_TEST(memory__region),
 	};

@@ -205,6 +205,36 @@ static void view_qps__a_destroy_that_waits(void **state)
 	assert_int_equal(seen.nb, 0);
 }
 
+/* Also when what the QP keeps of the time has begun again. */
+static void view_qps__changes_of_state(void **state)
+{
+	const uint64_t late_ns = (1ull << 56) - 1;
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp(f, 1);
+	struct roost_flight_entry sorted[ROOST_FLIGHT_STATES];
+	const struct roost_flight *flight = &seen.qps[0].flight;
+
+	fixture_iterate(f, late_ns);
+	assert_int_equal(fixture_to_init(qp), 0);
+	assert_int_equal(fixture_to(qp, ROOST_QPS_RESET), 0);
+	fixture_iterate(f, late_ns + 1000);
+	assert_int_equal(fixture_to(qp, ROOST_QPS_ERR), 0);
+	seen.nb = 0;
+	roost_dev_view_qps(f->dev, see_qp, NULL);
+	assert_int_equal(seen.nb, 1);
+	assert_int_equal(roost_flight_sort(flight->states, ROOST_FLIGHT_STATES,
+					   sorted),
+			 3);
+	assert_int_equal(sorted[0].at_ns, late_ns);
+	assert_int_equal(sorted[0].arg, ROOST_QPS_INIT);
+	assert_true(sorted[1].at_ns > late_ns);
+	assert_int_equal(sorted[1].arg, ROOST_QPS_RESET);
+	assert_int_equal(sorted[2].at_ns, late_ns + 1000);
+	assert_int_equal(sorted[2].arg, ROOST_QPS_ERR);
+	assert_int_equal(sorted[2].value, ROOST_QPE_MODIFIED);
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +242,7 @@ int main(void)
 		FIXTURE_TEST(view_cqs__armed_and_waiting),
 		FIXTURE_TEST(view_srqs__posted_and_limit),
 		FIXTURE_TEST(view_qps__a_destroy_that_waits),
+		FIXTURE_TEST(view_qps__changes_of_state),
 	};
 
 	return cmocka_run_group_tests_name("view", tests, NULL, NULL);
