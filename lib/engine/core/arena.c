@@ -64,6 +64,7 @@ void roost_arena_init(struct roost_arena *arena)
 	pthread_mutex_init(&arena->lock, NULL);
 	for (unsigned int i = 0; i < ROOST_ARENA_SIZES; i++) {
 		LIST_INIT(&arena->sizes[i].roomy);
+		arena->sizes[i].spare = NULL;
 		arena->sizes[i].nb_chunks = 0;
 	}
 }
@@ -73,10 +74,8 @@ void roost_arena_fini(struct roost_arena *arena)
 	struct roost_arena_chunk *chunk;
 
 	for (unsigned int i = 0; i < ROOST_ARENA_SIZES; i++)
-		while ((chunk = LIST_FIRST(&arena->sizes[i].roomy)) != NULL) {
-			LIST_REMOVE(chunk, link);
+		if ((chunk = arena->sizes[i].spare) != NULL)
 			munmap(chunk, CHUNK_BYTES);
-		}
 	pthread_mutex_destroy(&arena->lock);
 }
 
@@ -118,6 +117,17 @@ static struct roost_arena_chunk *map_chunk(struct roost_arena *arena,
 	return chunk;
 }
 
+static struct roost_arena_chunk *use_spare(struct roost_arena *arena,
+					   unsigned int size)
+{
+	struct roost_arena_chunk *chunk = arena->sizes[size].spare;
+
+	if (chunk)
+		LIST_INSERT_HEAD(&arena->sizes[size].roomy, chunk, link);
+	arena->sizes[size].spare = NULL;
+	return chunk;
+}
+
 static void *take_piece(struct roost_arena_chunk *chunk, size_t lines)
 {
 	uint8_t *piece = chunk->freed;
@@ -146,6 +156,8 @@ void *roost_arena_alloc(struct roost_arena *arena, size_t bytes)
 	pthread_mutex_lock(&arena->lock);
 	chunk = LIST_FIRST(&arena->sizes[size].roomy);
 	if (!chunk)
+		chunk = use_spare(arena, size);
+	if (!chunk)
 		chunk = map_chunk(arena, size);
 	if (chunk) {
 		piece = take_piece(chunk, lines);
@@ -156,14 +168,15 @@ void *roost_arena_alloc(struct roost_arena *arena, size_t bytes)
 	return piece;
 }
 
-/* The last chunk with room of its size stays. */
-static void unmap_spare(struct roost_arena *arena, unsigned int size,
-			struct roost_arena_chunk *chunk)
+/* One of each size stays. */
+static void keep_or_unmap(struct roost_arena *arena, unsigned int size,
+			  struct roost_arena_chunk *chunk)
 {
-	if (LIST_FIRST(&arena->sizes[size].roomy) == chunk &&
-	    LIST_NEXT(chunk, link) == NULL)
-		return;
 	LIST_REMOVE(chunk, link);
+	if (!arena->sizes[size].spare) {
+		arena->sizes[size].spare = chunk;
+		return;
+	}
 	arena->sizes[size].nb_chunks--;
 	munmap(chunk, CHUNK_BYTES);
 }
@@ -185,6 +198,6 @@ void roost_arena_free(struct roost_arena *arena, void *piece, size_t bytes)
 	*(void **)piece = chunk->freed;
 	chunk->freed = piece;
 	if (--chunk->nb_used == 0)
-		unmap_spare(arena, size, chunk);
+		keep_or_unmap(arena, size, chunk);
 	pthread_mutex_unlock(&arena->lock);
 }

@@ -14,7 +14,8 @@
  * small pages until half of it is used, so a program with few QPs has no
  * more memory than it needs; it becomes a huge page then, if the kernel has one
  * (transparent huge pages), and further chunks are from the beginning. A chunk
- * of which nothing is used goes back to the kernel, but for one of each size.
+ * of which nothing is used goes back to the kernel, but for one of each size:
+ * pieces that come and go where a chunk is full do not map it each time.
  *
  * Thread: any.
  */
@@ -36,7 +37,9 @@ struct roost_arena {
 	pthread_mutex_t lock;
 	/* Under lock. */
 	struct {
-		LIST_HEAD(, roost_arena_chunk) roomy; /* chunks with room */
+		/* Chunks with room of which something is used. */
+		LIST_HEAD(, roost_arena_chunk) roomy;
+		struct roost_arena_chunk *spare; /* nothing is; or NULL */
 		unsigned int nb_chunks;
 	} sizes[ROOST_ARENA_SIZES];
 };

@@ -108,6 +108,27 @@ static void arena__memory_goes_back(void **state)
 	assert_int_equal(nb_chunks(), few);
 }
 
+/* Where a chunk is full, pieces that come and go do not map the next one each
+ * time.
+ */
+static void arena__a_spare_chunk_stays(void **state)
+{
+	static uint8_t *pieces[2048];
+	unsigned int n = 0, few;
+
+	(void)state;
+	pieces[n++] = get(&arena, 0);
+	few = nb_chunks();
+	while (few > 0 && nb_chunks() == few)
+		pieces[n++] = roost_arena_alloc(&arena, size_of(0));
+	roost_arena_free(&arena, pieces[0], size_of(0));
+	roost_arena_free(&arena, pieces[--n], size_of(0));
+	assert_int_equal(nb_chunks(), 2 * few);
+	while (n-- > 1)
+		roost_arena_free(&arena, pieces[n], size_of(0));
+	assert_int_equal(nb_chunks(), few);
+}
+
 static void arena__without_one(void **state)
 {
 	uint8_t *piece = get(NULL, 0);
@@ -158,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		arena_test(arena__pieces_are_apart),
 		arena_test(arena__memory_goes_back),
+		arena_test(arena__a_spare_chunk_stays),
 		arena_test(arena__without_one),
 		arena_test(arena__several_threads),
 	};
