@@ -3,6 +3,7 @@
 # Copyright (c) 2026 The Roost authors
 """What the bench makes of its measurements."""
 
+import argparse
 import os
 import sys
 import tempfile
@@ -255,9 +256,12 @@ class Run(unittest.TestCase):
     def test_pairs_are_the_rows_own_unless_asked_for(self):
         slow, exact = rows.Row(), rows.Row()
         slow.pairs, exact.exact = 3, True
-        self.assertEqual([run.wanted_pairs(row, asked)
-                          for row in (rows.Row(), slow, exact)
-                          for asked in (None, 7)], [5, 7, 3, 7, 1, 1])
+        for pairs_asked, near, wanted in (
+                (None, None, [5, 3, 1]), (7, None, [7, 7, 1]),
+                (None, 60, [5, 5, 1]), (2, 60, [2, 2, 1])):
+            args = argparse.Namespace(pairs=pairs_asked, near=near)
+            self.assertEqual([run.wanted_pairs(row, args)
+                              for row in (rows.Row(), slow, exact)], wanted)
 
     def test_rows_are_named_by_how_they_begin(self):
         self.assertEqual(run.named(["qps1k", "workers1", "conns"]),
