@@ -401,6 +401,7 @@ class ChannelTrip(Row):
     """Without a transport."""
 
     name, title = "channel-trip", "64 B there and back by a channel : by memif"
+    pairs = 3
     unit, cores, least, aim = "us", 2, 0.8, 0.6
     more_is_better = False
 
@@ -411,6 +412,7 @@ class ChannelTrip(Row):
 
 class ChannelPump(Row):
     name, title = "channel64", "frames of 64 B by a channel : by memif"
+    pairs = 3
     unit, cores, least, aim = "M/s", 2, 1.0, 1.3
 
     def pair(self, bench):
@@ -422,6 +424,7 @@ class ChannelRate(Rate):
     """A link is a channel."""
 
     name, title = "channel16", "RC WRITE of 16 B inline by a channel : by memif"
+    pairs = 3
     least, aim = 1.0, 1.3
 
     def pair(self, bench):
