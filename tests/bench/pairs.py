@@ -34,6 +34,13 @@ def is_far(bench, line_ns):
     return bool(bench.near_ns and line_ns and line_ns >= bench.near_ns)
 
 
+def enough(bench, wanted, pairs, dropped):
+    """A host that keeps on moving the cores would make a run twice as long.
+    Where near ones are asked for, what counts is that there are enough.
+    """
+    return pairs and not bench.near_ns and dropped > wanted // 2
+
+
 def spread(values):
     """Median and quartiles."""
     values = sorted(values)
@@ -47,7 +54,7 @@ def measure(row, bench, wanted, progress):
     """A result: medians of both, the ratio and its spread, all pairs."""
     pairs, dropped, far, failures = [], 0, 0, []
     for _ in range(TRIES * wanted):
-        if len(pairs) == wanted:
+        if len(pairs) == wanted or enough(bench, wanted, pairs, dropped):
             break
         progress(f"{row.name}: pair {len(pairs) + 1} of {wanted}"
                  + (f", {dropped} thrown out" if dropped else ""))
@@ -72,7 +79,8 @@ def measure(row, bench, wanted, progress):
         pairs.append({"ours": ours, "peer": peer, "line_ns": before,
                       "line_after_ns": after,
                       "ratio": row.ratio(ours, peer)})
-    if far and len(pairs) < min(NEAR_MIN, wanted):
+    if (bench.near_ns and dropped + far
+            and len(pairs) < min(NEAR_MIN, wanted)):
         raise Failed(f"refused: the cores were near, a line in less than "
                      f"{bench.near_ns:g} ns, during {len(pairs)} pairs of "
                      f"{len(pairs) + dropped + far}")

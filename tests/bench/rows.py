@@ -172,7 +172,7 @@ class ReadOfPoller(Row):
     unit, cores, least, aim = "us", 2, 2.0, 1.2
     more_is_better = False
     pairs = 3
-    intervals_us = (1, 10, 50, 1000, 10000)
+    intervals_us = (1, 50, 10000)
     extremes = (NEVER, ALWAYS)
     pause_us, per_s = 0, READS_PER_S
 
@@ -307,11 +307,6 @@ class Iteration1k(Iteration):
     nb_qps = 1024
 
 
-class Iteration8k(Iteration):
-    name, title = "iteration8k", "the same of 8,192 QPs : 50 us"
-    nb_qps = 8192
-
-
 class Iteration16k(Iteration):
     name, title = "iteration16k", "the same of 16,384 QPs : 50 us"
     nb_qps = 16384
@@ -376,7 +371,7 @@ class Fair(Row):
     pairs = 2
     unit, cores, least, aim = "", 2, 0.95, 0.98
     nb = 8
-    run_s = 3
+    run_s = 2
 
     def shares(self, bench, nb):
         bench.need("tc")
@@ -518,7 +513,7 @@ ROWS = [row() for row in (
     Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
     ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
     VeryManyQps, MostQps, Workers, WorkersCrossed, Workers4, Workers8,
-    Workers16, Iteration, Iteration1k, Iteration8k, Iteration16k,
+    Workers16, Iteration, Iteration1k, Iteration16k,
     Iteration100k, *losses.ROWS, Events, HubFrame, Service, Fair, FairSum,
     Attach, Told, Connections, ManyConnections, OneMoreConnection, Rss,
     DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump,

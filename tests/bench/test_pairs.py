@@ -72,6 +72,14 @@ class Pairs(unittest.TestCase):
         self.assertEqual(result["ratio"]["high"], 1)
         self.assertEqual(len(result["pairs"]), 2)
 
+    def test_host_that_moves_the_cores_makes_no_run_longer(self):
+        moved = [50, 200]
+        result = measure([(1, 1)] * 10, [50, 50] + moved * 9, 5)
+        self.assertEqual(len(result["pairs"]), 1)
+        self.assertEqual(result["thrown_out"], 3)
+        with self.assertRaisesRegex(pairs.Failed, "refused"):
+            measure([(1, 1)] * 10, [50, 50] + moved * 9, 5, near_ns=60)
+
     def test_far_cores_do_not_count(self):
         # Far before the second pair, which is not measured, and behind the
         # third.
