@@ -28,6 +28,7 @@ race of Roost's own looks the same. More than three of them fail the suite.
 
 import argparse
 import os
+import resource
 import sys
 import time
 
@@ -56,6 +57,12 @@ def parse_args():
     parser.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="SUITE|TEST")
     return parser.parse_args()
+
+
+def cpu_seconds():
+    """Of the processes that this one has waited for, and theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Chosen:
@@ -125,14 +132,15 @@ class Runner:
                 f"{when}, when it passed ({tally.line()}); --force runs it "
                 "again")
             return tally, None
-        start = time.monotonic()
+        start, cpu_start = time.monotonic(), cpu_seconds()
         say(f"{place} {name}: {suite.what}")
         try:
             tally = suite.run(self.part)
         except BuildFailed as e:
             tally = failed(f"{name}: the build in {e}")
         seconds = time.monotonic() - start
-        say(f"{place} {name}: {tally.line()} ({seconds:.0f} s)")
+        say(f"{place} {name}: {tally.line()} ({seconds:.0f} s, "
+            f"{cpu_seconds() - cpu_start:.0f} s of CPU)")
         return tally, seconds
 
     def note(self, name, tally, seconds):
