@@ -42,15 +42,17 @@ void roost_rs_stream_fail(struct roost_rs_stream *st, int error)
 	st->state = ROOST_RS_FAILED;
 	st->readable = false;
 	st->writable = false;
+	st->peer_reads = false;
 	st->rs.error = error;
 	roost_rs_notify(&st->rs);
 }
 
-void roost_rs_stream_hang_up(struct roost_rs_stream *st)
+void roost_rs_stream_hang_up(struct roost_rs_stream *st, bool peer_reads)
 {
 	st->state = ROOST_RS_DISCONNECTED;
 	st->readable = false;
 	st->writable = false;
+	st->peer_reads = peer_reads;
 	roost_rs_notify(&st->rs);
 }
 

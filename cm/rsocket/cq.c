@@ -115,9 +115,10 @@ static void take_data(struct roost_rs_stream *st, uint32_t bytes)
 
 static void take_ctrl(struct roost_rs_stream *st, uint32_t ctrl)
 {
-	if (ctrl == ROOST_RS_CTRL_DISCONNECT ||
-	    (ctrl == ROOST_RS_CTRL_SHUTDOWN && !st->writable))
-		roost_rs_stream_hang_up(st);
+	if (ctrl == ROOST_RS_CTRL_DISCONNECT)
+		roost_rs_stream_hang_up(st, false);
+	else if (ctrl == ROOST_RS_CTRL_SHUTDOWN && !st->writable)
+		roost_rs_stream_hang_up(st, true);
 	else if (ctrl == ROOST_RS_CTRL_SHUTDOWN)
 		st->readable = false;
 }
@@ -172,7 +173,7 @@ static void take_completion(struct roost_rs_stream *st, const struct ibv_wc *wc)
 		break;
 	case ROOST_RS_WR_BYE:
 		ep->ctrl_free_wr++;
-		roost_rs_stream_hang_up(st);
+		roost_rs_stream_hang_up(st, false);
 		break;
 	}
 	if (wc->status != IBV_WC_SUCCESS && st->state == ROOST_RS_CONNECTED)

@@ -130,9 +130,17 @@ static enum outcome disconnected(struct roost_rs_stream *st,
 	(void)event;
 	/* Data that came before this event is in the CQ. */
 	roost_rs_stream_progress(&st->rs);
-	if (st->state == ROOST_RS_CONNECTED)
-		roost_rs_stream_hang_up(st);
+	if (st->state != ROOST_RS_FAILED)
+		roost_rs_stream_hang_up(st, false);
 	(void)rdma_disconnect(st->id);
+	return DONE;
+}
+
+static enum outcome hang_up(struct roost_rs_stream *st,
+			    const struct rdma_cm_event *event)
+{
+	(void)event;
+	roost_rs_stream_hang_up(st, false);
 	return DONE;
 }
 
@@ -173,6 +181,7 @@ static const struct step steps[ROOST_RS_STATES][EVENTS] = {
 	},
 	[ROOST_RS_DISCONNECTED] = {
 		[RDMA_CM_EVENT_DISCONNECTED] = { disconnected },
+		[RDMA_CM_EVENT_DEVICE_REMOVAL] = { hang_up },
 	},
 	[ROOST_RS_FAILED] = {
 		[RDMA_CM_EVENT_DISCONNECTED] = { disconnected },

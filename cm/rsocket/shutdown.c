@@ -21,7 +21,7 @@ static bool all_sent(struct roost_rs *rs)
 {
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 
-	return st->state != ROOST_RS_CONNECTED ||
+	return (st->state != ROOST_RS_CONNECTED && !st->peer_reads) ||
 	       st->ep.send_free_wr + st->ep.ctrl_free_wr ==
 		       st->rs.sizes.send_wr;
 }

@@ -110,9 +110,12 @@ struct roost_rs_stream {
 	struct roost_rs_cm cm;
 	struct rdma_cm_id *id;
 	enum roost_rs_state state;
-	bool readable; /* connected: the peer may still send */
-	bool writable; /* connected: the program may still send */
-	bool told;     /* rconnect() has returned the result */
+	bool readable;   /* connected: the peer may still send */
+	bool writable;   /* connected: the program may still send */
+	bool peer_reads; /* disconnected, as both have sent their last: the peer
+			  * may still wait for what is on its way to it
+			  */
+	bool told;       /* rconnect() has returned the result */
 
 	/* Connecting. */
 	struct sockaddr_storage peer;
@@ -152,9 +155,11 @@ static inline struct roost_rs_stream *roost_rs_stream(struct roost_rs *rs)
 struct roost_rs_stream *roost_rs_stream_alloc(sa_family_t family);
 
 /* conn.c: the state. */
-/* lock held: the end of the connection, or of the attempt. */
+/* lock held: the end of the connection, or of the attempt. peer_reads: the peer
+ * still reads what was sent.
+ */
 void roost_rs_stream_fail(struct roost_rs_stream *st, int error);
-void roost_rs_stream_hang_up(struct roost_rs_stream *st);
+void roost_rs_stream_hang_up(struct roost_rs_stream *st, bool peer_reads);
 /*
  * lock held. For calls that move data: waits until a connection that is being
  * set up is established. Returns 0, or -EAGAIN, -ENOTCONN or the cause of its

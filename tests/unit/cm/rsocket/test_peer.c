@@ -11,6 +11,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -349,6 +351,48 @@ static void peer__shutdown_and_disconnect(void **state)
 	peer_close(&peer);
 }
 
+struct shutting {
+	int fd;
+	atomic_bool done;
+};
+
+static void *shut_down(void *arg)
+{
+	struct shutting *s = arg;
+
+	assert_int_equal(rshutdown(s->fd, SHUT_WR), 0);
+	atomic_store(&s->done, true);
+	return NULL;
+}
+
+/* A peer that sends no more still reads: what waits for it is not given up. */
+static void peer__shutdown_of_both_ends(void **state)
+{
+	struct shutting shutting = { 0 };
+	struct peer peer;
+	pthread_t thread;
+	unsigned int nb = 1;
+	int64_t msg = 0;
+
+	peer_open(&peer, NULL);
+	fake_posted(IBV_WR_RDMA_WRITE_WITH_IMM);
+	/* One more message than the peer has receive requests. */
+	while (rsend(peer.fd, "x", 1, MSG_DONTWAIT) == 1)
+		nb++;
+	assert_int_equal(nb, RECV_WR + 1);
+	shutting.fd = peer.fd;
+	pthread_create(&thread, NULL, shut_down, &shutting);
+	while (nb > 0)
+		nb -= fake_posted(IBV_WR_RDMA_WRITE_WITH_IMM);
+	write_imm(&peer, NULL, 0, 0, 0, 0xe0000002);
+	usleep(20000);
+	assert_false(atomic_load(&shutting.done));
+	while (msg != 0xe0000002)
+		msg = next_msg(&peer);
+	pthread_join(thread, NULL);
+	peer_close(&peer);
+}
+
 static void peer__iomap_in_its_order(void **state)
 {
 	static uint8_t window[4096];
@@ -406,6 +450,7 @@ int main(void)
 		cmocka_unit_test(peer__stops_without_credits),
 		cmocka_unit_test(peer__gives_credits_as_it_reads),
 		cmocka_unit_test(peer__shutdown_and_disconnect),
+		cmocka_unit_test(peer__shutdown_of_both_ends),
 		cmocka_unit_test(peer__iomap_in_its_order),
 		cmocka_unit_test(peer__more_than_was_offered),
 		cmocka_unit_test(peer__without_a_hello),
