@@ -121,7 +121,8 @@ def within_reach(room):
     os.mkdir(place)
     subprocess.run(["mount", "--bind", room.build, place], check=True)
     room.defer(os.rmdir, place)
-    room.defer(lambda: subprocess.run(["umount", place], check=True))
+    # Lazy: a program that was killed may not be gone yet.
+    room.defer(subprocess.run, ["umount", "--lazy", place])
     return [os.path.join(place, "apps", "roost")]
 
 
