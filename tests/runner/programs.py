@@ -124,9 +124,9 @@ def follow(argv, env, progress):
     return "".join(kept)
 
 
-def run_meson(folder, names, what, prefix="", env=None, slower=1):
+def run_meson(folder, names, what, prefix="", env=None, slower=1, beside=1):
     """what: for the reports of progress. env: more of the environment.
-    slower: how much more time they get.
+    slower: how much more time they get. beside: how many a processor takes.
     """
     # Of its own: two suites may run from one folder at a time.
     base = "roost-" + what.replace(" ", "-")
@@ -135,7 +135,8 @@ def run_meson(folder, names, what, prefix="", env=None, slower=1):
         os.remove(log)
     env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", **(env or {}))
     said = follow(["meson", "test", "-C", folder, "--no-rebuild",
-                   "--logbase", base, "-t", str(slower), *names], env,
+                   "--logbase", base, "-t", str(slower), "--num-processes",
+                   str(beside * len(os.sched_getaffinity(0))), *names], env,
                   Progress(prefix + what))
     tally = Tally()
     if not os.path.exists(log):

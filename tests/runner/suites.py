@@ -28,9 +28,12 @@ BUILD_COVERAGE = os.path.join(TOP, "build-coverage")
 
 # Whoever builds Roost is told of no warning by an error; the tests are.
 WERROR = "-Dwerror=true"
+# Of hundreds of test programs; binutils' other linker needs half of the time.
+FAST_LINK = "-Dc_link_args=-fuse-ld=gold"
 # What a sanitizer finds needs neither -O2 nor more than lines; compiling for
 # one costs a third less without.
-SANITIZED = (WERROR, "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1")
+SANITIZED = (WERROR, "-Db_lundef=false", "-Doptimization=1", "-Dc_args=-g1",
+             FAST_LINK)
 ASAN_OPTIONS = (*SANITIZED, "-Db_sanitize=address,undefined")
 TSAN_OPTIONS = (*SANITIZED, "-Db_sanitize=thread")
 # Builds that users make, all but the first of the libraries and programs
@@ -42,12 +45,12 @@ HARDENING = ("-D_FORTIFY_SOURCE=2 -fstack-protector-strong "
 # without -g a build costs a tenth less.
 PLAIN = "-Ddebug=false"
 FLAVOURS = {
-    "clang": ("clang", (PLAIN, "-Doptimization=0"), ()),
+    "clang": ("clang", (PLAIN, "-Doptimization=0", FAST_LINK), ()),
     "release": ("gcc", ("-Dbuildtype=release", f"-Dc_args={HARDENING}",
                         "-Dc_link_args=-Wl,-z,relro,-z,now"), ("product",)),
     "debug": ("gcc", (PLAIN, "-Doptimization=0"), ("product",)),
-    "minsize": ("gcc", (PLAIN, "-Doptimization=s"), ("product",)),
-    "lto": ("gcc", (PLAIN, "-Db_lto=true"), ("product",)),
+    "minsize-lto": ("gcc", (PLAIN, "-Doptimization=s", "-Db_lto=true"),
+                    ("product",)),
     "clang-release": ("clang", ("-Dbuildtype=release",), ("product",)),
 }
 
@@ -79,6 +82,9 @@ PACKAGES_PART = ("versions", "*-files", "deb-needs", "rpm-lint", "dockerfile",
 ASAN_PART = ("engine-resp*", "wire-parse")
 ASAN_SIM_PART = ("sim-malformed", "sim-forged")
 TSAN_PART = ("event-channel",)
+
+# Tests of unit wait for half of their time.
+UNIT_BESIDE = 2
 
 # Rows of tests/bench/run.
 FIGURES = ("kernel", "kernel-isal", "loss-1e-4", "loss-1e-3", "loss-1e-2",
@@ -120,11 +126,11 @@ def build_tests(folder, options, choose):
     return names
 
 
-def meson_suite(folder, suite, prefix="", scripts=True):
+def meson_suite(folder, suite, prefix="", scripts=True, beside=1):
     names = meson_tests(folder, suite, scripts=scripts)
     if not names:
         return failed(f"{prefix}{suite}: there are no tests")
-    return run_meson(folder, names, suite, prefix)
+    return run_meson(folder, names, suite, prefix, beside=beside)
 
 
 # ---- the suites: part is true in the first tier --------------------------
@@ -142,7 +148,7 @@ def abi(_part):
 
 def unit(_part):
     build(BUILD)
-    return meson_suite(BUILD, "unit")
+    return meson_suite(BUILD, "unit", beside=UNIT_BESIDE)
 
 
 def sim(part):
@@ -288,7 +294,8 @@ def asan(part):
         return asan_part(ASAN_PART)
     build(BUILD_ASAN, ASAN_OPTIONS)
     write_preload()
-    tally = meson_suite(BUILD_ASAN, "unit", "asan/", scripts=False)
+    tally = meson_suite(BUILD_ASAN, "unit", "asan/", scripts=False,
+                        beside=UNIT_BESIDE)
     tally.add(run_tap(cases_command("real", BUILD_ASAN, *attempt_options,
                                     *ASAN_REAL), "asan/"))
     tally.add(run_meson(BUILD_ASAN, ["verbs-tour"], "real", "asan/"))
@@ -322,12 +329,12 @@ def fuzz_command(*options):
 
 
 def fuzz(part):
-    """Twenty seconds of each target; part: a moment of one. (The corpora are
+    """Ten seconds of each target; part: a moment of one. (The corpora are
     replayed by the suite unit.) From one seed, so that a change is not judged
     by chance; the last tier looks elsewhere each time.
     """
     return fuzz_command("--seed", "1", "--seconds",
-                        *(("5", "packet") if part else ("20",)))
+                        *(("5", "packet") if part else ("10",)))
 
 
 def fuzz_long(_part):
@@ -414,7 +421,7 @@ SUITES = {
                    "tests/fuzz"), when="last"),
     "tsan": Suite(tsan, "the tests with many threads with TSan",
                   (*PLACES, "tests/unit", "tests/sim"), when="last"),
-    "fuzz": Suite(fuzz, "libFuzzer, twenty seconds of each target",
+    "fuzz": Suite(fuzz, "libFuzzer, ten seconds of each target",
                   (*PLACES, "tests/fuzz"), when="last"),
     "figures": Suite(figures, "the kernels, and instructions a message",
                      (*PLACES, "tests/bench", "tests/sim"), when="last"),

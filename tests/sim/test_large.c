@@ -3,9 +3,10 @@
  */
 
 /*
- * The longest message, 2^31 bytes, in the smallest packets: 2^23 of them, half
- * of the circle of PSNs. The memory is one that repeats itself every
- * PERIOD_BYTES, but for the first and the last of them.
+ * The longest message, 2^31 bytes; of a WRITE and of a READ, also in the
+ * smallest packets: 2^23 of them, half of the circle of PSNs. The memory is one
+ * that repeats itself every PERIOD_BYTES, but for the first and the last of
+ * them.
  */
 
 #include <string.h>
@@ -19,9 +20,9 @@
 #define PERIOD_BYTES (1u << 20)
 /* With ASan a packet costs ten times as much, and PSNs are the same code. */
 #ifdef __SANITIZE_ADDRESS__
-#define MTU ROOST_MTU_4096
+#define MTU_MIN ROOST_MTU_4096
 #else
-#define MTU ROOST_MTU_256
+#define MTU_MIN ROOST_MTU_256
 #endif
 
 struct memory {
@@ -96,7 +97,8 @@ static void post(struct sim_qp *qp, uint64_t wr_id, enum roost_wr_opcode opcode,
 }
 
 /* Two of them, a short one in between: nothing is left over from the first. */
-static void message(enum roost_qp_type type, enum roost_wr_opcode opcode)
+static void message(enum roost_qp_type type, enum roost_wr_opcode opcode,
+		    enum roost_mtu mtu)
 {
 	struct sim_qp_conf conf = sim_qp_conf_default;
 	struct sim *sim = sim_new();
@@ -105,7 +107,7 @@ static void message(enum roost_qp_type type, enum roost_wr_opcode opcode)
 	bool read = opcode == ROOST_WR_READ;
 
 	conf.type = type;
-	conf.mtu = MTU;
+	conf.mtu = mtu;
 	sim_pair(sim, &conf, &a, &b);
 	sim->nobody_polls = true;
 	/* A receiver does not wait for the last packets of what it lost. */
@@ -142,22 +144,22 @@ static void message(enum roost_qp_type type, enum roost_wr_opcode opcode)
 
 static void large__read(void **state)
 {
-	message(ROOST_QPT_RC, ROOST_WR_READ);
+	message(ROOST_QPT_RC, ROOST_WR_READ, MTU_MIN);
 }
 
 static void large__write(void **state)
 {
-	message(ROOST_QPT_RC, ROOST_WR_WRITE);
+	message(ROOST_QPT_RC, ROOST_WR_WRITE, MTU_MIN);
 }
 
 static void large__send(void **state)
 {
-	message(ROOST_QPT_RC, ROOST_WR_SEND);
+	message(ROOST_QPT_RC, ROOST_WR_SEND, ROOST_MTU_4096);
 }
 
 static void large__unreliable_write(void **state)
 {
-	message(ROOST_QPT_UC, ROOST_WR_WRITE);
+	message(ROOST_QPT_UC, ROOST_WR_WRITE, ROOST_MTU_4096);
 }
 
 /* The last PSN of the message is half of the circle ahead of its first: more
