@@ -123,7 +123,7 @@ def bandwidth(bench):
     """WRITE and READ over a link by size, as perftest sees them."""
     curves = {}
     for name in ("ib_write_bw", "ib_read_bw"):
-        for size in (64, 256, 1024, 4096, 16384, 65536, 1 << 20):
+        for size in (64, 1024, 8192, 65536, 1 << 20):
             words = ("-s", str(size), "-m", "4096", "-n",
                      str(max(1000, min(200000, (1 << 30) // size))))
             speed = settled(lambda: bench.perftest(name, *words)[MB_S])

@@ -122,7 +122,7 @@ class AfXdp(Row):
     """It holds no path MTU of 4096."""
 
     name, title = "af-xdp", "RC WRITE of 64 KiB over af_xdp : testpmd there"
-    pairs = 3
+    pairs = 2
     unit, cores, least, aim = "Gb/s", 2, 0.80, 0.95
     mtu_bytes = 2048
 
@@ -149,7 +149,7 @@ class Appliance(Row):
     """No peer speaks to the device."""
 
     name, title = "appliance", "own frames beside an idle device : testpmd"
-    pairs = 3
+    pairs = 2
     unit, least, aim = "M/s", 0.90, 1.0
 
     def pair(self, bench):
