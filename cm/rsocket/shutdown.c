@@ -9,11 +9,17 @@
 
 #include "cm/rsocket/stream.h"
 
+/* True if the peer may wait for something from this end. */
+static bool has_reader(const struct roost_rs_stream *st)
+{
+	return st->state == ROOST_RS_CONNECTED || st->peer_reads;
+}
+
 static bool can_ctrl(struct roost_rs *rs)
 {
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 
-	return st->ep.ctrl_free_wr > 0 || st->state != ROOST_RS_CONNECTED;
+	return st->ep.ctrl_free_wr > 0 || !has_reader(st);
 }
 
 /* True if the peer has everything that was sent, or never will. */
@@ -21,9 +27,8 @@ static bool all_sent(struct roost_rs *rs)
 {
 	struct roost_rs_stream *st = roost_rs_stream(rs);
 
-	return (st->state != ROOST_RS_CONNECTED && !st->peer_reads) ||
-	       st->ep.send_free_wr + st->ep.ctrl_free_wr ==
-		       st->rs.sizes.send_wr;
+	return !has_reader(st) || st->ep.send_free_wr + st->ep.ctrl_free_wr ==
+					  st->rs.sizes.send_wr;
 }
 
 /* Wait to the end, also when a signal comes: an unfinished shutdown has no use.
@@ -72,8 +77,9 @@ int roost_rs_stream_shutdown(struct roost_rs *rs, int how)
 	if (st->state < ROOST_RS_CONNECTED) {
 		ret = -ENOTCONN;
 	} else if (st->state == ROOST_RS_CONNECTED && give_up(st, how, &ctrl)) {
+		/* The peer's own SHUTDOWN may come meanwhile. */
 		ret = wait_for(st, can_ctrl);
-		if (ret == 0 && st->state == ROOST_RS_CONNECTED)
+		if (ret == 0 && has_reader(st))
 			ret = roost_rs_ctrl_send(st, ctrl);
 		if (ret == 0)
 			ret = wait_for(st, all_sent);

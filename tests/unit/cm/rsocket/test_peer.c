@@ -393,6 +393,22 @@ static void peer__shutdown_of_both_ends(void **state)
 	peer_close(&peer);
 }
 
+/* The peer's SHUTDOWN is there, but no call has seen it: ours goes out still.
+ */
+static void peer__shutdown_that_nobody_has_seen(void **state)
+{
+	struct peer peer;
+	char byte;
+
+	peer_open(&peer, NULL);
+	next_msg(&peer);
+	write_imm(&peer, NULL, 0, 0, 0, 0xe0000002);
+	assert_int_equal(rshutdown(peer.fd, SHUT_WR), 0);
+	assert_int_equal(next_msg(&peer), 0xe0000002);
+	assert_int_equal(rrecv(peer.fd, &byte, 1, 0), 0);
+	peer_close(&peer);
+}
+
 static void peer__iomap_in_its_order(void **state)
 {
 	static uint8_t window[4096];
@@ -451,6 +467,7 @@ int main(void)
 		cmocka_unit_test(peer__gives_credits_as_it_reads),
 		cmocka_unit_test(peer__shutdown_and_disconnect),
 		cmocka_unit_test(peer__shutdown_of_both_ends),
+		cmocka_unit_test(peer__shutdown_that_nobody_has_seen),
 		cmocka_unit_test(peer__iomap_in_its_order),
 		cmocka_unit_test(peer__more_than_was_offered),
 		cmocka_unit_test(peer__without_a_hello),
