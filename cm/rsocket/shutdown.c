@@ -81,9 +81,10 @@ int roost_rs_stream_shutdown(struct roost_rs *rs, int how)
 		ret = wait_for(st, can_ctrl);
 		if (ret == 0 && has_reader(st))
 			ret = roost_rs_ctrl_send(st, ctrl);
-		if (ret == 0)
-			ret = wait_for(st, all_sent);
 	}
+	/* Another thread's last messages may be on their way, too. */
+	if (ret == 0 && !st->writable)
+		ret = wait_for(st, all_sent);
 	pthread_mutex_unlock(&rs->lock);
 	return ret;
 }

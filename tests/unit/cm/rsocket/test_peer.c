@@ -409,6 +409,57 @@ static void peer__shutdown_that_nobody_has_seen(void **state)
 	peer_close(&peer);
 }
 
+static void *close_it(void *arg)
+{
+	struct shutting *s = arg;
+
+	assert_int_equal(rclose(s->fd), 0);
+	atomic_store(&s->done, true);
+	return NULL;
+}
+
+static void *shut_down_or_not(void *arg)
+{
+	/* EBADF, if rclose() ends first. */
+	rshutdown(((struct shutting *)arg)->fd, SHUT_WR);
+	return NULL;
+}
+
+/* rclose() gives up nothing that another thread's rshutdown() waits for. */
+static void peer__closed_while_shutting_down(void **state)
+{
+	struct shutting closing = { 0 };
+	struct peer peer;
+	pthread_t threads[2];
+	unsigned int nb = 1;
+	unsigned int nb_came = 0;
+	int64_t msg = 0;
+
+	peer_open(&peer, NULL);
+	next_msg(&peer);
+	fake_posted(IBV_WR_RDMA_WRITE_WITH_IMM);
+	while (rsend(peer.fd, "x", 1, MSG_DONTWAIT) == 1)
+		nb++;
+	closing.fd = peer.fd;
+	pthread_create(&threads[0], NULL, shut_down_or_not, &closing);
+	while (nb > 0)
+		nb -= fake_posted(IBV_WR_RDMA_WRITE_WITH_IMM);
+	write_imm(&peer, NULL, 0, 0, 0, 0xe0000002);
+	usleep(20000);
+	pthread_create(&threads[1], NULL, close_it, &closing);
+	usleep(20000);
+	assert_false(atomic_load(&closing.done));
+	while (msg != 0xe0000002) {
+		msg = next_msg(&peer);
+		nb_came += msg == 1;
+	}
+	assert_int_equal(nb_came, RECV_WR);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	peer.fd = 0;
+	peer_close(&peer);
+}
+
 static void peer__iomap_in_its_order(void **state)
 {
 	static uint8_t window[4096];
@@ -468,6 +519,7 @@ int main(void)
 		cmocka_unit_test(peer__shutdown_and_disconnect),
 		cmocka_unit_test(peer__shutdown_of_both_ends),
 		cmocka_unit_test(peer__shutdown_that_nobody_has_seen),
+		cmocka_unit_test(peer__closed_while_shutting_down),
 		cmocka_unit_test(peer__iomap_in_its_order),
 		cmocka_unit_test(peer__more_than_was_offered),
 		cmocka_unit_test(peer__without_a_hello),
