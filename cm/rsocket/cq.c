@@ -183,6 +183,7 @@ static void take_completion(struct roost_rs_stream *st, const struct ibv_wc *wc)
 /* Whether there were completions. */
 static bool take_completions(struct roost_rs_stream *st)
 {
+	const uint64_t recv_id = roost_rs_wr_id(ROOST_RS_WR_RECV, 0);
 	struct ibv_wc wcs[BATCH];
 	bool any = false;
 	int nb;
@@ -194,13 +195,15 @@ static bool take_completions(struct roost_rs_stream *st)
 		any = true;
 		for (int i = 0; i < nb; i++) {
 			take_completion(st, &wcs[i]);
-			if (wcs[i].wr_id == roost_rs_wr_id(ROOST_RS_WR_RECV, 0))
+			if (wcs[i].wr_id == recv_id &&
+			    wcs[i].status == IBV_WC_SUCCESS)
 				nb_recv++;
 		}
-		if (st->state != ROOST_RS_CONNECTED)
+		/* A peer that reads may have sent credits that it waits for. */
+		if (st->state != ROOST_RS_CONNECTED && !st->peer_reads)
 			continue;
 		ret = roost_rs_ep_post_recv(st, nb_recv);
-		if (ret < 0)
+		if (ret < 0 && st->state == ROOST_RS_CONNECTED)
 			roost_rs_stream_fail(st, -ret);
 	}
 	if (nb < 0 && st->state == ROOST_RS_CONNECTED)

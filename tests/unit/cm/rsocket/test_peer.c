@@ -116,6 +116,9 @@ static void post_recv(struct peer *peer)
 	assert_int_equal(ibv_post_recv(peer->id->qp, &wr, &bad), 0);
 }
 
+/* The receive queue of the next rsocket; 0: as configured. */
+static int recv_wr;
+
 /* The peer connects to a listening rsocket. */
 static void peer_open(struct peer *peer, const uint8_t *hello)
 {
@@ -127,6 +130,9 @@ static void peer_open(struct peer *peer, const uint8_t *hello)
 
 	memset(peer, 0, sizeof(*peer));
 	peer->listener = pair_listen(1);
+	if (recv_wr > 0)
+		rsetsockopt(peer->listener, SOL_RDMA, RDMA_RQSIZE, &recv_wr,
+			    sizeof(recv_wr));
 	peer->channel = rdma_create_event_channel();
 	rdma_create_id(peer->channel, &peer->id, NULL, RDMA_PS_TCP);
 	rdma_resolve_addr(peer->id, NULL, (struct sockaddr *)&addr, 1000);
@@ -460,6 +466,36 @@ static void peer__closed_while_shutting_down(void **state)
 	peer_close(&peer);
 }
 
+static unsigned int nb_writes_done(struct peer *peer)
+{
+	unsigned int nb = 0;
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(peer->cq, 1, &wc) == 1)
+		nb += !(wc.wc_flags & IBV_WC_WITH_IMM);
+	return nb;
+}
+
+/* Credits that crossed our SHUTDOWN: the peer waits until they have arrived. */
+static void peer__credits_after_the_last_shutdown(void **state)
+{
+	struct peer peer;
+	char bytes[16];
+
+	recv_wr = 16;
+	peer_open(&peer, NULL);
+	recv_wr = 0;
+	assert_int_equal(rshutdown(peer.fd, SHUT_WR), 0);
+	for (unsigned int i = 0; i < 15; i++)
+		write_imm(&peer, "y", 1, get64(peer.hello + 24) + i,
+			  get32(peer.hello + 32), 1);
+	write_imm(&peer, NULL, 0, 0, 0, 0xe0000002);
+	write_imm(&peer, NULL, 0, 0, 0, 0x80000000 | (2 * RECV_WR));
+	assert_int_equal(rrecv(peer.fd, bytes, 16, MSG_WAITALL), 15);
+	assert_int_equal(nb_writes_done(&peer), 17);
+	peer_close(&peer);
+}
+
 static void peer__iomap_in_its_order(void **state)
 {
 	static uint8_t window[4096];
@@ -520,6 +556,7 @@ int main(void)
 		cmocka_unit_test(peer__shutdown_of_both_ends),
 		cmocka_unit_test(peer__shutdown_that_nobody_has_seen),
 		cmocka_unit_test(peer__closed_while_shutting_down),
+		cmocka_unit_test(peer__credits_after_the_last_shutdown),
 		cmocka_unit_test(peer__iomap_in_its_order),
 		cmocka_unit_test(peer__more_than_was_offered),
 		cmocka_unit_test(peer__without_a_hello),
