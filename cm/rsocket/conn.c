@@ -56,6 +56,16 @@ void roost_rs_stream_hang_up(struct roost_rs_stream *st, bool peer_reads)
 	roost_rs_notify(&st->rs);
 }
 
+int roost_rs_stream_cause(struct roost_rs_stream *st, int ret)
+{
+	const int error = -st->rs.error;
+
+	if (error == 0 || (ret != error && ret != 0 && ret != -ECONNRESET))
+		return ret;
+	st->rs.error = 0;
+	return error;
+}
+
 static bool is_open(struct roost_rs *rs)
 {
 	return !is_opening(roost_rs_stream(rs));

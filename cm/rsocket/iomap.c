@@ -291,6 +291,8 @@ ssize_t roost_rs_map_write(struct roost_rs_stream *st, const void *from,
 			ret = 0;
 		}
 	}
+	if (ret < 0 && done == 0)
+		ret = roost_rs_stream_cause(st, (int)ret);
 	roost_rs_unlock(&st->rs);
 	return ret < 0 && done == 0 ? ret : (ssize_t)done;
 }

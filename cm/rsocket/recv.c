@@ -55,11 +55,8 @@ static ssize_t recv_some(struct roost_rs_stream *st,
 
 	if (ret < 0)
 		return ret;
-	if (ep->recv_bytes == 0) {
-		ret = -st->rs.error;
-		st->rs.error = 0;
-		return ret;
-	}
+	if (ep->recv_bytes == 0)
+		return 0;
 	bytes = left < ep->recv_bytes ? (uint32_t)left : ep->recv_bytes;
 	pthread_mutex_unlock(&st->rs.lock);
 	copy(ep, cursor, bytes);
@@ -83,7 +80,7 @@ static ssize_t recv_all(struct roost_rs_stream *st, const struct iovec *iov,
 	size_t left = all;
 	ssize_t ret = roost_rs_stream_ready(st, nonblock);
 
-	if (ret < 0)
+	if (ret < 0 || left == 0)
 		return ret;
 	while (left > 0) {
 		ret = recv_some(st, &cursor, left, peek, nonblock);
@@ -93,7 +90,8 @@ static ssize_t recv_all(struct roost_rs_stream *st, const struct iovec *iov,
 		if (peek || !(flags & MSG_WAITALL))
 			break;
 	}
-	return ret < 0 && left == all ? ret : (ssize_t)(all - left);
+	return left == all ? roost_rs_stream_cause(st, (int)ret)
+			   : (ssize_t)(all - left);
 }
 
 ssize_t roost_rs_stream_recv(struct roost_rs *rs, const struct iovec *iov,

@@ -150,13 +150,7 @@ static int wait_send(struct roost_rs_stream *st, bool nonblock)
 {
 	int ret = roost_rs_block(&st->rs, send_is_decided, nonblock);
 
-	if (ret < 0)
-		return ret;
-	if (st->writable)
-		return 0;
-	ret = st->rs.error != 0 ? -st->rs.error : -ECONNRESET;
-	st->rs.error = 0;
-	return ret;
+	return ret == 0 && !st->writable ? -ECONNRESET : ret;
 }
 
 static uint32_t piece_bytes(const struct roost_rs_stream *st, size_t left)
@@ -231,7 +225,8 @@ static ssize_t send_all(struct roost_rs_stream *st, const struct iovec *iov,
 		if (ret == 0)
 			left -= bytes;
 	}
-	return ret < 0 && left == all ? ret : (ssize_t)(all - left);
+	return ret < 0 && left == all ? roost_rs_stream_cause(st, ret)
+				      : (ssize_t)(all - left);
 }
 
 ssize_t roost_rs_stream_send(struct roost_rs *rs, const struct iovec *iov,

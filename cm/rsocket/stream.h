@@ -160,6 +160,11 @@ struct roost_rs_stream *roost_rs_stream_alloc(sa_family_t family);
  */
 void roost_rs_stream_fail(struct roost_rs_stream *st, int error);
 void roost_rs_stream_hang_up(struct roost_rs_stream *st, bool peer_reads);
+/* lock held. For a call that has moved nothing and would return ret, 0 or
+ * -errno: the cause of the connection's end, if no call has returned it yet, or
+ * else ret.
+ */
+int roost_rs_stream_cause(struct roost_rs_stream *st, int ret);
 /*
  * lock held. For calls that move data: waits until a connection that is being
  * set up is established. Returns 0, or -EAGAIN, -ENOTCONN or the cause of its

@@ -370,6 +370,49 @@ static void stream__peer_is_lost(void **state)
 	pair_close(&pair);
 }
 
+/* The error behind the last data is not the end of the stream. */
+static void stream__error_after_data(void **state)
+{
+	struct pair pair;
+	char bytes[8];
+
+	pair_open(&pair, 0);
+	assert_int_equal(rsend(pair.server, "abc", 3, 0), 3);
+	fake_cut();
+	assert_int_equal(rsend(pair.client, "x", 1, 0), 1);
+	assert_int_equal(rrecv(pair.client, bytes, 8, MSG_WAITALL), 3);
+	assert_int_equal(rrecv(pair.client, bytes, 8, MSG_WAITALL), -1);
+	assert_int_equal(errno, ETIMEDOUT);
+	assert_int_equal(rrecv(pair.client, bytes, 8, MSG_WAITALL), 0);
+	pair_close(&pair);
+}
+
+static void *send_lots(void *arg)
+{
+	static uint8_t lots[1 << 20];
+
+	return (void *)rsend(*(int *)arg, lots, sizeof(lots), 0);
+}
+
+static void stream__error_after_some_was_sent(void **state)
+{
+	struct pair pair;
+	pthread_t thread;
+	void *sent;
+
+	pair_open(&pair, 0);
+	pthread_create(&thread, NULL, send_lots, &pair.client);
+	usleep(20000);
+	fake_remove_device();
+	pthread_join(thread, &sent);
+	assert_int_equal((intptr_t)sent, 1 << 17);
+	assert_int_equal(rsend(pair.client, "x", 1, 0), -1);
+	assert_int_equal(errno, ENODEV);
+	assert_int_equal(rsend(pair.client, "x", 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	pair_close(&pair);
+}
+
 static void stream__device_goes(void **state)
 {
 	struct pair pair;
@@ -470,6 +513,8 @@ int main(void)
 		cmocka_unit_test(stream__half_close),
 		cmocka_unit_test(stream__data_survives_the_close),
 		cmocka_unit_test(stream__peer_is_lost),
+		cmocka_unit_test(stream__error_after_data),
+		cmocka_unit_test(stream__error_after_some_was_sent),
 		cmocka_unit_test(stream__device_goes),
 		cmocka_unit_test(stream__closed_under_a_reader),
 		cmocka_unit_test(stream__keepalive),
