@@ -318,7 +318,8 @@ static nfds_t select_to_poll(int nb, fd_set *readfds, fd_set *writefds,
 	return used;
 }
 
-/* As select(2) reads poll(2)'s events. Returns the number of bits left. */
+/* As select(2) reads poll(2)'s events, but that a hang-up comes without POLLOUT
+ * here. Returns the number of bits left. */
 static int keep(const struct pollfd *fd, short asked, short events, fd_set *set)
 {
 	if (!set || !(fd->events & asked))
@@ -337,7 +338,8 @@ static int poll_to_select(const struct pollfd *fds, nfds_t nb, fd_set *readfds,
 	for (nfds_t i = 0; i < nb; i++) {
 		bits += keep(&fds[i], POLLIN, POLLIN | POLLHUP | POLLERR,
 			     readfds);
-		bits += keep(&fds[i], POLLOUT, POLLOUT | POLLERR, writefds);
+		bits += keep(&fds[i], POLLOUT, POLLOUT | POLLHUP | POLLERR,
+			     writefds);
 		bits += keep(&fds[i], POLLPRI, POLLPRI, exceptfds);
 	}
 	return bits;

@@ -46,6 +46,8 @@ static short stream_events(struct roost_rs *rs, short asked)
 		events = POLLIN | POLLRDNORM | POLLRDHUP;
 		if (st->ep.recv_bytes == 0)
 			events |= POLLHUP;
+		else
+			events |= POLLOUT | POLLWRNORM;
 		break;
 	case ROOST_RS_FAILED:
 		events = both | POLLRDHUP | POLLERR;

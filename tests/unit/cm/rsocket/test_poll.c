@@ -72,6 +72,31 @@ static void poll__data_before_hang_up(void **state)
 	pair_assert_clean();
 }
 
+/* Who waits to send learns of the end, too, whatever there is to read. */
+static void poll__sender_sees_the_end(void **state)
+{
+	struct timeval timeout = { .tv_sec = 1 };
+	struct pair pair;
+	fd_set out;
+	char byte;
+
+	pair_open(&pair, 0);
+	while (rsend(pair.client, "0123456789", 10, MSG_DONTWAIT) > 0)
+		;
+	rsend(pair.server, "x", 1, 0);
+	assert_int_equal(rclose(pair.server), 0);
+	assert_int_equal(poll_one(pair.client, POLLOUT, 1000), POLLOUT);
+	assert_int_equal(rrecv(pair.client, &byte, 1, 0), 1);
+	FD_ZERO(&out);
+	FD_SET(pair.client, &out);
+	assert_int_equal(rselect(pair.client + 1, NULL, &out, NULL, &timeout),
+			 1);
+	assert_true(FD_ISSET(pair.client, &out));
+	rclose(pair.client);
+	rclose(pair.listener);
+	pair_assert_clean();
+}
+
 static void poll__times_out(void **state)
 {
 	struct timespec a;
@@ -240,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(poll__states),
 		cmocka_unit_test(poll__data_before_hang_up),
+		cmocka_unit_test(poll__sender_sees_the_end),
 		cmocka_unit_test(poll__times_out),
 		cmocka_unit_test(poll__wakes_everybody),
 		cmocka_unit_test(poll__mixes_with_others),
