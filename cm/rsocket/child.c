@@ -126,23 +126,40 @@ void roost_rs_child_established(struct roost_rs_stream *child)
 	pthread_mutex_unlock(&listener->rs.lock);
 }
 
-/* Family lock held. Answers a request that had to wait for room. */
-static struct roost_rs *answer_next(struct roost_rs_stream *listener)
+/*
+ * Family lock held. Answer requests that had to wait for room. Children whose
+ * answer fails are added to failed.
+ */
+static void answer_waiting(struct roost_rs_stream *listener,
+			   struct roost_rs_family *failed)
 {
-	struct roost_rs_stream *child = TAILQ_FIRST(&listener->requested);
+	struct roost_rs_stream *child;
 
-	if (!child || listener->nb_open >= listener->backlog)
-		return NULL;
-	TAILQ_REMOVE(&listener->requested, child, child_link);
-	listener->nb_requested--;
-	if (send_rep(child) == 0)
-		return NULL;
-	refuse(child->id);
-	child->listener = NULL;
-	return &child->rs;
+	while (listener->state == ROOST_RS_LISTENING &&
+	       listener->nb_open < listener->backlog &&
+	       (child = TAILQ_FIRST(&listener->requested)) != NULL) {
+		TAILQ_REMOVE(&listener->requested, child, child_link);
+		listener->nb_requested--;
+		if (send_rep(child) == 0)
+			continue;
+		refuse(child->id);
+		child->listener = NULL;
+		TAILQ_INSERT_TAIL(failed, child, child_link);
+	}
 }
 
-struct roost_rs *roost_rs_child_drop(struct roost_rs_stream *child)
+void roost_rs_child_put_all(struct roost_rs_family *failed)
+{
+	struct roost_rs_stream *child;
+
+	while ((child = TAILQ_FIRST(failed)) != NULL) {
+		TAILQ_REMOVE(failed, child, child_link);
+		roost_rs_put(&child->rs);
+	}
+}
+
+struct roost_rs *roost_rs_child_drop(struct roost_rs_stream *child,
+				     struct roost_rs_family *failed)
 {
 	struct roost_rs_stream *listener = child->listener;
 
@@ -156,6 +173,7 @@ struct roost_rs *roost_rs_child_drop(struct roost_rs_stream *child)
 		listener->nb_open--;
 	}
 	child->listener = NULL;
+	answer_waiting(listener, failed);
 	return &child->rs;
 }
 
@@ -196,7 +214,7 @@ static bool can_accept(struct roost_rs *rs)
 static struct roost_rs_stream *take(struct roost_rs_stream *listener)
 {
 	struct roost_rs_stream *child;
-	struct roost_rs *failed = NULL;
+	struct roost_rs_family failed = TAILQ_HEAD_INITIALIZER(failed);
 
 	roost_rs_family_lock();
 	pthread_mutex_lock(&listener->rs.lock);
@@ -208,10 +226,9 @@ static struct roost_rs_stream *take(struct roost_rs_stream *listener)
 	}
 	pthread_mutex_unlock(&listener->rs.lock);
 	if (child)
-		failed = answer_next(listener);
+		answer_waiting(listener, &failed);
 	roost_rs_family_unlock();
-	if (failed)
-		roost_rs_put(failed);
+	roost_rs_child_put_all(&failed);
 	return child;
 }
 

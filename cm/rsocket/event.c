@@ -193,6 +193,7 @@ struct roost_rs_after roost_rs_stream_event(struct roost_rs_cm *cm,
 {
 	struct roost_rs_stream *st = roost_rs_stream(cm->rs);
 	struct roost_rs_after after = { NULL, NULL };
+	struct roost_rs_family failed = TAILQ_HEAD_INITIALIZER(failed);
 	enum outcome outcome = DONE;
 
 	roost_rs_family_lock();
@@ -211,7 +212,9 @@ struct roost_rs_after roost_rs_stream_event(struct roost_rs_cm *cm,
 	if (outcome == ESTABLISHED)
 		roost_rs_child_established(st);
 	else if (outcome == DROPPED)
-		after.put = roost_rs_child_drop(st);
+		after.put = roost_rs_child_drop(st, &failed);
 	roost_rs_family_unlock();
+	/* Their ids have no events: the one at hand is another's. */
+	roost_rs_child_put_all(&failed);
 	return after;
 }

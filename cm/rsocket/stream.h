@@ -105,6 +105,8 @@ struct roost_rs_ep {
 	uint32_t nb_peer_iomaps;
 };
 
+TAILQ_HEAD(roost_rs_family, roost_rs_stream);
+
 struct roost_rs_stream {
 	struct roost_rs rs;
 	struct roost_rs_cm cm;
@@ -127,9 +129,9 @@ struct roost_rs_stream {
 	 * Listening: children, by state; their first references. The lock of
 	 * families (child.c), and for established the listener's as well.
 	 */
-	TAILQ_HEAD(, roost_rs_stream) requested;
-	TAILQ_HEAD(, roost_rs_stream) accepting;
-	TAILQ_HEAD(, roost_rs_stream) established;
+	struct roost_rs_family requested;
+	struct roost_rs_family accepting;
+	struct roost_rs_family established;
 	unsigned int nb_requested;
 	unsigned int nb_open; /* accepting and established */
 	unsigned int backlog;
@@ -207,10 +209,14 @@ roost_rs_requests_max(const struct roost_rs_stream *listener)
 struct roost_rs_after roost_rs_child_request(struct roost_rs_stream *listener,
 					     const struct rdma_cm_event *event);
 void roost_rs_child_established(struct roost_rs_stream *child);
-/* The connection of a child failed. Returns the child's first reference, or
- * NULL: it has no listener.
+/* The connection of a child failed: requests that waited for its room are
+ * answered. Returns the child's first reference, or NULL: it has no listener.
+ * Children that could not be answered are added to failed.
  */
-struct roost_rs *roost_rs_child_drop(struct roost_rs_stream *child);
+struct roost_rs *roost_rs_child_drop(struct roost_rs_stream *child,
+				     struct roost_rs_family *failed);
+/* Without lock: release children that could not be answered. */
+void roost_rs_child_put_all(struct roost_rs_family *failed);
 /* Drop all children of a listener that closes; takes the lock itself. */
 void roost_rs_child_drop_all(struct roost_rs_stream *listener);
 

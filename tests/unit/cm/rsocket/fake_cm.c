@@ -357,6 +357,8 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *param)
 		event->ibv.param.ud.qkey = RDMA_UDP_QKEY;
 		active->peer = NULL;
 		id->peer = NULL;
+	} else if (wishes.lost_accepts > 0) {
+		wishes.lost_accepts--;
 	} else {
 		fake_qp_join(ibv->qp, active->ibv.qp);
 		raise(ibv, NULL, RDMA_CM_EVENT_ESTABLISHED, 0, NULL);

@@ -173,6 +173,38 @@ static void stream__listener_closes_with_children(void **state)
 	pair_assert_clean();
 }
 
+static int connecting(void)
+{
+	struct sockaddr_in addr = pair_addr(PORT);
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	pair_nonblock(fd);
+	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
+			 -1);
+	assert_int_equal(errno, EINPROGRESS);
+	usleep(20000);
+	return fd;
+}
+
+/* Who goes before the connection is made leaves its place to who waits. */
+static void stream__next_in_the_backlog(void **state)
+{
+	struct pollfd pollfd = { .events = POLLOUT };
+	int listener = pair_listen(1);
+	int first;
+
+	fake_wish((struct fake_wish){ .lost_accepts = 1 });
+	first = connecting();
+	pollfd.fd = connecting();
+	assert_int_equal(rpoll(&pollfd, 1, 0), 0);
+	assert_int_equal(rclose(first), 0);
+	assert_int_equal(rpoll(&pollfd, 1, 2000), 1);
+	assert_int_equal(pollfd.revents, POLLOUT);
+	assert_int_equal(rclose(pollfd.fd), 0);
+	assert_int_equal(rclose(listener), 0);
+	pair_assert_clean();
+}
+
 static void stream__small_and_vectors(void **state)
 {
 	struct iovec out[3] = { { (char *)"ab", 2 },
@@ -506,6 +538,7 @@ int main(void)
 		cmocka_unit_test(stream__nonblocking_refusal),
 		cmocka_unit_test(stream__holds_back),
 		cmocka_unit_test(stream__listener_closes_with_children),
+		cmocka_unit_test(stream__next_in_the_backlog),
 		cmocka_unit_test(stream__small_and_vectors),
 		cmocka_unit_test(stream__both_ways_at_once),
 		cmocka_unit_test(stream__fills_up_and_drains),
