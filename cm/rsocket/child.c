@@ -232,6 +232,27 @@ static struct roost_rs_stream *take(struct roost_rs_stream *listener)
 	return child;
 }
 
+/* The next raccept() takes the child. Returns false if the listener is closed.
+ */
+static bool give_back(struct roost_rs_stream *listener,
+		      struct roost_rs_stream *child)
+{
+	bool listens;
+
+	roost_rs_family_lock();
+	pthread_mutex_lock(&listener->rs.lock);
+	listens = listener->state == ROOST_RS_LISTENING;
+	if (listens) {
+		TAILQ_INSERT_HEAD(&listener->established, child, child_link);
+		listener->nb_open++;
+		child->listener = listener;
+		roost_rs_notify(&listener->rs);
+	}
+	pthread_mutex_unlock(&listener->rs.lock);
+	roost_rs_family_unlock();
+	return listens;
+}
+
 int roost_rs_stream_accept(struct roost_rs_stream *st,
 			   struct sockaddr_storage *from)
 {
@@ -255,6 +276,8 @@ int roost_rs_stream_accept(struct roost_rs_stream *st,
 
 	*from = child->id->route.addr.dst_storage;
 	ret = roost_rs_insert(&child->rs);
+	if (ret < 0 && give_back(st, child))
+		return ret;
 	/* The table's reference is enough; without a number, none is left. */
 	roost_rs_put(&child->rs);
 	return ret;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -201,6 +202,32 @@ static void stream__next_in_the_backlog(void **state)
 	assert_int_equal(rpoll(&pollfd, 1, 2000), 1);
 	assert_int_equal(pollfd.revents, POLLOUT);
 	assert_int_equal(rclose(pollfd.fd), 0);
+	assert_int_equal(rclose(listener), 0);
+	pair_assert_clean();
+}
+
+/* Without a number to give, the connection stays where it is. */
+static void stream__accepted_later(void **state)
+{
+	struct rlimit old;
+	struct rlimit none;
+	int listener = pair_listen(1);
+	int client = connecting();
+	int server;
+
+	pair_nonblock(listener);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = (rlim_t)client + 1;
+	setrlimit(RLIMIT_NOFILE, &none);
+	server = raccept(listener, NULL, NULL);
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(server, -1);
+	assert_int_equal(errno, EMFILE);
+	server = raccept(listener, NULL, NULL);
+	assert_true(server >= 0);
+	assert_int_equal(rclose(server), 0);
+	assert_int_equal(rclose(client), 0);
 	assert_int_equal(rclose(listener), 0);
 	pair_assert_clean();
 }
@@ -539,6 +566,7 @@ int main(void)
 		cmocka_unit_test(stream__holds_back),
 		cmocka_unit_test(stream__listener_closes_with_children),
 		cmocka_unit_test(stream__next_in_the_backlog),
+		cmocka_unit_test(stream__accepted_later),
 		cmocka_unit_test(stream__small_and_vectors),
 		cmocka_unit_test(stream__both_ways_at_once),
 		cmocka_unit_test(stream__fills_up_and_drains),
