@@ -113,6 +113,10 @@ static enum outcome accepted(struct roost_rs_stream *st,
 {
 	(void)event;
 	connected(st);
+	/* The listener's options are the child's. */
+	if (st->rs.so_flags >> SO_KEEPALIVE & 1)
+		roost_rs_timer_set(&st->keepalive,
+				   (int64_t)st->rs.keepalive_s * 1000000000);
 	return ESTABLISHED;
 }
 

@@ -211,6 +211,31 @@ static void option__configuration(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* Who is accepted keeps its peer alive as the listener was told to. */
+static void option__keepalive_of_the_listener(void **state)
+{
+	struct sockaddr_in addr = pair_addr(PORT);
+	int listener = pair_listen(1);
+	int client = rsocket(AF_INET, SOCK_STREAM, 0);
+	int server;
+
+	assert_int_equal(set(listener, IPPROTO_TCP, TCP_KEEPIDLE, 1), 0);
+	assert_int_equal(set(listener, SOL_SOCKET, SO_KEEPALIVE, 1), 0);
+	assert_int_equal(rconnect(client, (struct sockaddr *)&addr,
+				  sizeof(addr)),
+			 0);
+	server = raccept(listener, NULL, NULL);
+	assert_int_equal(get(server, SOL_SOCKET, SO_KEEPALIVE), 1);
+	fake_posted(IBV_WR_RDMA_WRITE);
+	usleep(1300000);
+	assert_int_equal(fake_posted(IBV_WR_RDMA_WRITE), 1);
+	assert_int_equal(set(server, SOL_SOCKET, SO_KEEPALIVE, 0), 0);
+	rclose(server);
+	rclose(client);
+	rclose(listener);
+	pair_assert_clean();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +245,7 @@ int main(void)
 		cmocka_unit_test(option__route_of_the_program),
 		cmocka_unit_test(option__flags),
 		cmocka_unit_test(option__configuration),
+		cmocka_unit_test(option__keepalive_of_the_listener),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
