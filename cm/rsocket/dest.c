@@ -283,7 +283,7 @@ static struct roost_rs_dest *oldest(struct roost_rs_dgram *dg, bool used)
 	struct roost_rs_dest *dest;
 
 	TAILQ_FOREACH(dest, &dg->dests_by_age[used], age_link) {
-		if (dest != dg->peer && dest != dg->to)
+		if (dest != dg->peer && dest != dg->to && dest != dg->sending)
 			break;
 	}
 	return dest;
@@ -486,7 +486,8 @@ int roost_rs_dest_renew(struct roost_rs_dest *dest)
 	(void)roost_rs_dest_get(dg, &dest->addr, &next);
 	if (dg->peer == dest)
 		dg->peer = next;
-	dg->to = next;
+	if (dg->to == dest)
+		dg->to = next;
 	return -dest->error;
 }
 

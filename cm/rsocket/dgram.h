@@ -125,7 +125,11 @@ struct roost_rs_dgram {
 	unsigned int nb_dests;
 	unsigned int nb_held;
 	struct roost_rs_dest *peer; /* of rconnect(); NULL: none */
-	struct roost_rs_dest *to;   /* destination of the last send */
+	struct roost_rs_dest *to;   /* destination of the last send or connect;
+				     * NULL: none */
+	/* Destination of the call that sends now, or was cancelled; NULL: none.
+	 */
+	struct roost_rs_dest *sending;
 	STAILQ_HEAD(, roost_rs_dmsg) received;
 	unsigned int nb_side_waiting;
 };

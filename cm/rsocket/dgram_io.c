@@ -134,12 +134,10 @@ bool roost_rs_dgram_all_sent(struct roost_rs *rs)
 	return true;
 }
 
-/* True if the datagram can be sent, held or refused now. */
-static bool send_is_decided(struct roost_rs *rs)
+/* True if a datagram to dest can be sent, held or refused now. */
+static bool is_decided(const struct roost_rs_dgram *dg,
+		       const struct roost_rs_dest *dest)
 {
-	struct roost_rs_dgram *dg = roost_rs_dgram(rs);
-	const struct roost_rs_dest *dest = dg->to;
-
 	if (!dest || !dg->writable)
 		return true;
 	switch (dest->state) {
@@ -156,6 +154,13 @@ static bool send_is_decided(struct roost_rs *rs)
 	return true;
 }
 
+static bool send_is_decided(struct roost_rs *rs)
+{
+	const struct roost_rs_dgram *dg = roost_rs_dgram(rs);
+
+	return is_decided(dg, dg->sending);
+}
+
 static bool recv_is_decided(struct roost_rs *rs)
 {
 	struct roost_rs_dgram *dg = roost_rs_dgram(rs);
@@ -169,37 +174,40 @@ short roost_rs_dgram_events(struct roost_rs *rs, short asked)
 
 	if (recv_is_decided(rs))
 		events |= POLLIN | POLLRDNORM;
-	if (send_is_decided(rs))
+	if (is_decided(roost_rs_dgram(rs), roost_rs_dgram(rs)->to))
 		events |= POLLOUT | POLLWRNORM;
 	return (short)(events & asked);
 }
 
-/* lock held. */
+/* send_lock and lock held: sets sending. */
 static int choose(struct roost_rs_dgram *dg, const struct sockaddr *to,
 		  socklen_t length)
 {
 	struct sockaddr_storage addr = { 0 };
-	int ret;
+	int ret = 0;
 
 	if (!to) {
-		dg->to = dg->peer;
-		return dg->peer != NULL ? 0 : -EDESTADDRREQ;
+		dg->sending = dg->peer;
+		ret = dg->peer != NULL ? 0 : -EDESTADDRREQ;
+	} else {
+		ret = roost_rs_addr_check(to, length);
+		if (ret < 0)
+			return ret;
+		memcpy(&addr, to, roost_rs_addr_length(to));
+		ret = roost_rs_dgram_bind_any(dg);
+		if (ret == 0)
+			ret = roost_rs_dest_get(dg, &addr, &dg->sending);
 	}
-	ret = roost_rs_addr_check(to, length);
-	if (ret < 0)
-		return ret;
-	memcpy(&addr, to, roost_rs_addr_length(to));
-	ret = roost_rs_dgram_bind_any(dg);
-	if (ret < 0)
-		return ret;
-	return roost_rs_dest_get(dg, &addr, &dg->to);
+	if (ret == 0)
+		dg->to = dg->sending;
+	return ret;
 }
 
 /* lock held; send_is_decided. */
 static ssize_t send_one(struct roost_rs_dgram *dg, const struct iovec *iov,
 			int nb_iov, struct roost_rs_dest **dead)
 {
-	struct roost_rs_dest *dest = dg->to;
+	struct roost_rs_dest *dest = dg->sending;
 
 	if (!dg->writable)
 		return -EPIPE;
@@ -234,6 +242,7 @@ ssize_t roost_rs_dgram_send(struct roost_rs *rs, const struct iovec *iov,
 				     roost_rs_nonblock(rs, flags));
 	if (ret == 0)
 		ret = send_one(dg, iov, nb_iov, &dead);
+	dg->sending = NULL;
 	roost_rs_unlock(rs);
 	if (dead)
 		roost_rs_dest_free(dead);

@@ -33,6 +33,7 @@ struct fake_count {
 struct fake_wish {
 	int addr_timeouts; /* so many ADDR_ERRORs of ETIMEDOUT first */
 	int route_timeouts;
+	int slow_addrs;   /* so many addresses are never resolved */
 	int lost_accepts; /* so many answers to requests do not arrive */
 };
 

@@ -270,7 +270,9 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src,
 	if (*port_of(local) == 0 || src == NULL)
 		*port_of(local) = htons(next_port++);
 	on_device(id);
-	if (wishes.addr_timeouts > 0) {
+	if (wishes.slow_addrs > 0) {
+		wishes.slow_addrs--;
+	} else if (wishes.addr_timeouts > 0) {
 		wishes.addr_timeouts--;
 		raise(id, NULL, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, NULL);
 	} else {

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -299,6 +300,42 @@ static void dgram__strangers_are_not_waited_for(void **state)
 	pair_assert_clean();
 }
 
+static void *send_to_nobody(void *arg)
+{
+	struct sockaddr_in nobody = pair_addr(9);
+
+	return (void *)rsendto(*(int *)arg, "hi", 2, 0,
+			       (struct sockaddr *)&nobody, sizeof(nobody));
+}
+
+/* A sender that waits for its destination keeps it, whatever others connect. */
+static void dgram__connected_under_a_sender(void **state)
+{
+	const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct sockaddr_in addr = pair_addr(7174);
+	int server = bound(&addr);
+	int client = rsocket(AF_INET, SOCK_DGRAM, 0);
+	pthread_t thread;
+	void *sent;
+	char buf[8];
+
+	fake_wish((struct fake_wish){ .slow_addrs = 1 });
+	pthread_create(&thread, NULL, send_to_nobody, &server);
+	usleep(20000);
+	assert_int_equal(rconnect(server, &none, sizeof(none)), 0);
+	/* Something to wake up for. */
+	assert_int_equal(rsendto(client, "yo", 2, 0, (struct sockaddr *)&addr,
+				 sizeof(addr)),
+			 2);
+	usleep(20000);
+	assert_int_equal(rrecv(server, buf, sizeof(buf), 0), 2);
+	assert_int_equal(rclose(server), 0);
+	pthread_join(thread, &sent);
+	assert_int_equal((intptr_t)sent, -1);
+	assert_int_equal(rclose(client), 0);
+	pair_assert_clean();
+}
+
 /* Who answers and closes has answered. */
 static void dgram__close_sends_what_waits(void **state)
 {
@@ -509,6 +546,7 @@ int main(void)
 		cmocka_unit_test(dgram__any_number_of_strangers),
 		cmocka_unit_test(dgram__any_number_of_destinations),
 		cmocka_unit_test(dgram__strangers_are_not_waited_for),
+		cmocka_unit_test(dgram__connected_under_a_sender),
 		cmocka_unit_test(dgram__close_sends_what_waits),
 		cmocka_unit_test(dgram__refused),
 		cmocka_unit_test(dgram__nonblocking),
