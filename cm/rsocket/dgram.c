@@ -150,6 +150,18 @@ static void dgram_free(struct roost_rs *rs)
 	free(dg);
 }
 
+/* The child's copies would keep the port of the parent's UDP socket, and keep
+ * the socket in the epoll set of the parent's service thread.
+ */
+static void dgram_forget(struct roost_rs *rs)
+{
+	const struct roost_rs_dgram *dg = roost_rs_dgram(rs);
+
+	if (dg->udp_fd >= 0)
+		close(dg->udp_fd);
+	close(dg->epoll_fd);
+}
+
 static int dgram_local(struct roost_rs *rs, struct sockaddr_storage *addr)
 {
 	struct roost_rs_dgram *dg = roost_rs_dgram(rs);
@@ -203,6 +215,7 @@ static const struct roost_rs_ops dgram_ops = {
 	.shutdown = dgram_shutdown,
 	.close = dgram_close,
 	.free = dgram_free,
+	.forget = dgram_forget,
 	.local = dgram_local,
 	.peer = dgram_peer,
 	.sizable = dgram_sizable,

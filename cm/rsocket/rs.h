@@ -76,6 +76,10 @@ struct roost_rs_ops {
 	void (*close)(struct roost_rs *rs);
 	/* With the last reference; frees rs. */
 	void (*free)(struct roost_rs *rs);
+	/* In the child of a fork, whatever locks are held: close the child's
+	 * copies of descriptors of the kernel. NULL: the kind has none.
+	 */
+	void (*forget)(struct roost_rs *rs);
 	int (*local)(struct roost_rs *rs, struct sockaddr_storage *addr);
 	int (*peer)(struct roost_rs *rs, struct sockaddr_storage *addr);
 	/* True if the sizes of buffers and queues can still be set. lock held.

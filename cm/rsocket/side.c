@@ -17,6 +17,7 @@ int roost_rs_side_bind(struct roost_rs_dgram *dg)
 {
 	socklen_t length = sizeof(dg->local);
 	struct sockaddr *local = (struct sockaddr *)&dg->local;
+	const int udp_fd = dg->udp_fd;
 
 	if (bind(dg->udp_fd, local, roost_rs_addr_length(local)) == 0) {
 		if (getsockname(dg->udp_fd, local, &length) != 0)
@@ -25,8 +26,8 @@ int roost_rs_side_bind(struct roost_rs_dgram *dg)
 	}
 	if (errno != EADDRNOTAVAIL)
 		return -errno;
-	close(dg->udp_fd);
 	dg->udp_fd = -1;
+	close(udp_fd);
 	return 0;
 }
 

@@ -117,8 +117,13 @@ void roost_rs_table_forget(void)
 {
 	pthread_mutex_init(&table.lock, NULL);
 	for (int fd = 0; fd < table.nb; fd++) {
-		if (table.slots[fd])
-			close(fd);
+		struct roost_rs *rs = table.slots[fd];
+
+		if (!rs)
+			continue;
+		if (rs->ops->forget)
+			rs->ops->forget(rs);
+		close(fd);
 		table.slots[fd] = NULL;
 	}
 }

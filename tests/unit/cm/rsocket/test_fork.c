@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,35 @@ static void fork__child_starts_anew(void **state)
 	pair_close(&pair);
 }
 
+/* A port that the parent has given up is not held by its child. */
+static void fork__child_holds_no_port(void **state)
+{
+	struct sockaddr_in addr = pair_addr(0);
+	socklen_t length = sizeof(addr);
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	pid_t pid;
+	int ret;
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(rbind(fd, (struct sockaddr *)&addr, length), 0);
+	assert_int_equal(rgetsockname(fd, (struct sockaddr *)&addr, &length),
+			 0);
+	pid = fork();
+	if (pid == 0) {
+		sleep(20);
+		_exit(0);
+	}
+	usleep(50000);
+	assert_int_equal(rclose(fd), 0);
+	fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+	ret = rbind(fd, (struct sockaddr *)&addr, length);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(ret, 0);
+	assert_int_equal(rclose(fd), 0);
+	pair_assert_clean();
+}
+
 static pthread_barrier_t in_hand;
 
 static void *hold_family_lock(void *arg)
@@ -97,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fork__child_starts_anew),
+		cmocka_unit_test(fork__child_holds_no_port),
 		cmocka_unit_test(fork__child_needs_no_lock_of_the_parent),
 	};
 
