@@ -433,10 +433,13 @@ int roost_qp_destroy(struct roost_qp *qp, uint64_t *async_acked)
 		put_ref(&qp->ind_table->refs);
 	if (qp->pd)
 		put_ref(&qp->pd->refs);
-	put_ref(&ctx->refs);
 	if (!roost_queue_slots(&qp->sq))
 		roost_slots_take(&qp->worker->idle_slots, &qp->sq);
 	free_memory(qp);
+	/* Last: another thread may close the context then, and the device,
+	 * whose the memory was.
+	 */
+	put_ref(&ctx->refs);
 	return 0;
 }
 

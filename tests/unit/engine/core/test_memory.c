@@ -20,16 +20,23 @@
 
 static size_t allocated_bytes;
 static bool arena_is_full, has_no_pacer;
+/* Of the context, when the arena last got something back. */
+static const struct roost_ctx *freed_in;
+static uint32_t refs_when_freed;
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_aligned_alloc(size_t align, size_t bytes);
 void *__real_roost_arena_alloc(struct roost_arena *arena, size_t bytes);
+void __real_roost_arena_free(struct roost_arena *arena, void *piece,
+			     size_t bytes);
 struct roost_pacer *__real_roost_pacer_get(struct roost_store *store);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_aligned_alloc(size_t align, size_t bytes);
 void *__wrap_roost_arena_alloc(struct roost_arena *arena, size_t bytes);
+void __wrap_roost_arena_free(struct roost_arena *arena, void *piece,
+			     size_t bytes);
 struct roost_pacer *__wrap_roost_pacer_get(struct roost_store *store);
 
 void *__wrap_malloc(size_t bytes)
@@ -71,6 +78,14 @@ void *__wrap_roost_arena_alloc(struct roost_arena *arena, size_t bytes)
 	return piece;
 }
 
+void __wrap_roost_arena_free(struct roost_arena *arena, void *piece,
+			     size_t bytes)
+{
+	if (freed_in)
+		refs_when_freed = atomic_load(&freed_in->refs);
+	__real_roost_arena_free(arena, piece, bytes);
+}
+
 static size_t queue_bytes(const struct roost_queue *q)
 {
 	return piece_bytes((size_t)(q->mask + 1) * q->stride_bytes);
@@ -99,6 +114,20 @@ static void memory__idle_qp(void **state)
 	assert_in_range(bytes, sizeof(*qp), QP_MAX_BYTES);
 	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
 	assert_int_equal(roost_qp_destroy(other, NULL), 0);
+}
+
+/* As long as it is not all back, the context cannot be closed, nor the device
+ * destroyed, which has the arena.
+ */
+static void memory__of_a_qp_is_the_contexts(void **state)
+{
+	struct fixture *f = *state;
+	struct roost_qp *qp = fixture_qp(f, 1);
+
+	freed_in = f->ctx;
+	assert_int_equal(roost_qp_destroy(qp, NULL), 0);
+	freed_in = NULL;
+	assert_int_equal(refs_when_freed, atomic_load(&f->ctx->refs) + 1);
 }
 
 static int post_inline(struct roost_qp *qp, uint32_t len_bytes)
@@ -204,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(memory__idle_qp),
+		FIXTURE_TEST(memory__of_a_qp_is_the_contexts),
 		FIXTURE_TEST(memory__spill_with_the_first_that_needs_it),
 		FIXTURE_TEST(memory__pacer_with_the_first_limit),
 		FIXTURE_TEST(memory__trouble_goes_back),
