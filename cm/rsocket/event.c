@@ -140,6 +140,15 @@ static enum outcome disconnected(struct roost_rs_stream *st,
 	return DONE;
 }
 
+/* The peer was connected: its RTU is late or lost, but not what it has sent. */
+static enum outcome accepted_and_left(struct roost_rs_stream *st,
+				      const struct rdma_cm_event *event)
+{
+	(void)accepted(st, event);
+	(void)disconnected(st, event);
+	return ESTABLISHED;
+}
+
 static enum outcome hang_up(struct roost_rs_stream *st,
 			    const struct rdma_cm_event *event)
 {
@@ -176,7 +185,7 @@ static const struct step steps[ROOST_RS_STATES][EVENTS] = {
 		[RDMA_CM_EVENT_REJECTED] = { drop },
 		[RDMA_CM_EVENT_UNREACHABLE] = { drop },
 		[RDMA_CM_EVENT_CONNECT_ERROR] = { drop },
-		[RDMA_CM_EVENT_DISCONNECTED] = { drop },
+		[RDMA_CM_EVENT_DISCONNECTED] = { accepted_and_left },
 		[RDMA_CM_EVENT_DEVICE_REMOVAL] = { drop },
 	},
 	[ROOST_RS_CONNECTED] = {

@@ -35,6 +35,7 @@ struct fake_wish {
 	int route_timeouts;
 	int slow_addrs;   /* so many addresses are never resolved */
 	int lost_accepts; /* so many answers to requests do not arrive */
+	int lost_rtus;    /* so many acceptors do not hear of it */
 };
 
 struct fake_count fake_count(void);

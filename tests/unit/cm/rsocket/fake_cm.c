@@ -23,6 +23,7 @@ struct id {
 	struct rdma_cm_id ibv;
 	struct id *peer;
 	bool listens;
+	bool is_open; /* the other end's answer has arrived */
 	unsigned int nb_unacked;
 	struct rdma_conn_param param;
 	struct ibv_sa_path_rec path;
@@ -176,7 +177,9 @@ static void hang_up(struct id *id)
 {
 	if (id->peer == NULL)
 		return;
-	raise(&id->peer->ibv, NULL, RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+	raise(&id->peer->ibv, NULL,
+	      id->is_open ? RDMA_CM_EVENT_DISCONNECTED : RDMA_CM_EVENT_REJECTED,
+	      0, NULL);
 	id->peer->peer = NULL;
 	id->peer = NULL;
 }
@@ -363,7 +366,12 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *param)
 		wishes.lost_accepts--;
 	} else {
 		fake_qp_join(ibv->qp, active->ibv.qp);
-		raise(ibv, NULL, RDMA_CM_EVENT_ESTABLISHED, 0, NULL);
+		id->is_open = true;
+		active->is_open = true;
+		if (wishes.lost_rtus > 0)
+			wishes.lost_rtus--;
+		else
+			raise(ibv, NULL, RDMA_CM_EVENT_ESTABLISHED, 0, NULL);
 		raise(&active->ibv, NULL, RDMA_CM_EVENT_ESTABLISHED, 0, param);
 	}
 	fake_unlock();

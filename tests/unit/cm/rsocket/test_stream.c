@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -171,64 +170,6 @@ static void stream__listener_closes_with_children(void **state)
 	/* The peer was never accepted: its end is the end of the stream. */
 	assert_int_equal(rrecv(fd, &byte, 1, 0), 0);
 	assert_int_equal(rclose(fd), 0);
-	pair_assert_clean();
-}
-
-static int connecting(void)
-{
-	struct sockaddr_in addr = pair_addr(PORT);
-	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
-
-	pair_nonblock(fd);
-	assert_int_equal(rconnect(fd, (struct sockaddr *)&addr, sizeof(addr)),
-			 -1);
-	assert_int_equal(errno, EINPROGRESS);
-	usleep(20000);
-	return fd;
-}
-
-/* Who goes before the connection is made leaves its place to who waits. */
-static void stream__next_in_the_backlog(void **state)
-{
-	struct pollfd pollfd = { .events = POLLOUT };
-	int listener = pair_listen(1);
-	int first;
-
-	fake_wish((struct fake_wish){ .lost_accepts = 1 });
-	first = connecting();
-	pollfd.fd = connecting();
-	assert_int_equal(rpoll(&pollfd, 1, 0), 0);
-	assert_int_equal(rclose(first), 0);
-	assert_int_equal(rpoll(&pollfd, 1, 2000), 1);
-	assert_int_equal(pollfd.revents, POLLOUT);
-	assert_int_equal(rclose(pollfd.fd), 0);
-	assert_int_equal(rclose(listener), 0);
-	pair_assert_clean();
-}
-
-/* Without a number to give, the connection stays where it is. */
-static void stream__accepted_later(void **state)
-{
-	struct rlimit old;
-	struct rlimit none;
-	int listener = pair_listen(1);
-	int client = connecting();
-	int server;
-
-	pair_nonblock(listener);
-	getrlimit(RLIMIT_NOFILE, &old);
-	none = old;
-	none.rlim_cur = (rlim_t)client + 1;
-	setrlimit(RLIMIT_NOFILE, &none);
-	server = raccept(listener, NULL, NULL);
-	setrlimit(RLIMIT_NOFILE, &old);
-	assert_int_equal(server, -1);
-	assert_int_equal(errno, EMFILE);
-	server = raccept(listener, NULL, NULL);
-	assert_true(server >= 0);
-	assert_int_equal(rclose(server), 0);
-	assert_int_equal(rclose(client), 0);
-	assert_int_equal(rclose(listener), 0);
 	pair_assert_clean();
 }
 
@@ -565,8 +506,6 @@ int main(void)
 		cmocka_unit_test(stream__nonblocking_refusal),
 		cmocka_unit_test(stream__holds_back),
 		cmocka_unit_test(stream__listener_closes_with_children),
-		cmocka_unit_test(stream__next_in_the_backlog),
-		cmocka_unit_test(stream__accepted_later),
 		cmocka_unit_test(stream__small_and_vectors),
 		cmocka_unit_test(stream__both_ways_at_once),
 		cmocka_unit_test(stream__fills_up_and_drains),
