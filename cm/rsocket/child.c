@@ -72,6 +72,16 @@ static void refuse(struct rdma_cm_id *id)
 	(void)rdma_reject(id, NULL, 0);
 }
 
+/* Returns false if the child has no answer and no listener any more. */
+static bool answer(struct roost_rs_stream *child)
+{
+	if (send_rep(child) == 0)
+		return true;
+	refuse(child->id);
+	child->listener = NULL;
+	return false;
+}
+
 struct roost_rs_after roost_rs_child_request(struct roost_rs_stream *listener,
 					     const struct rdma_cm_event *event)
 {
@@ -105,9 +115,7 @@ struct roost_rs_after roost_rs_child_request(struct roost_rs_stream *listener,
 	if (listener->nb_open >= listener->backlog) {
 		TAILQ_INSERT_TAIL(&listener->requested, child, child_link);
 		listener->nb_requested++;
-	} else if (send_rep(child) < 0) {
-		refuse(child->id);
-		child->listener = NULL;
+	} else if (!answer(child)) {
 		after.put = &child->rs;
 	}
 	return after;
@@ -140,11 +148,8 @@ static void answer_waiting(struct roost_rs_stream *listener,
 	       (child = TAILQ_FIRST(&listener->requested)) != NULL) {
 		TAILQ_REMOVE(&listener->requested, child, child_link);
 		listener->nb_requested--;
-		if (send_rep(child) == 0)
-			continue;
-		refuse(child->id);
-		child->listener = NULL;
-		TAILQ_INSERT_TAIL(failed, child, child_link);
+		if (!answer(child))
+			TAILQ_INSERT_TAIL(failed, child, child_link);
 	}
 }
 

@@ -115,8 +115,7 @@ static enum outcome accepted(struct roost_rs_stream *st,
 	connected(st);
 	/* The listener's options are the child's. */
 	if (st->rs.so_flags >> SO_KEEPALIVE & 1)
-		roost_rs_timer_set(&st->keepalive,
-				   (int64_t)st->rs.keepalive_s * 1000000000);
+		roost_rs_stream_keepalive_start(st);
 	return ESTABLISHED;
 }
 

@@ -104,6 +104,12 @@ void roost_rs_stream_close(struct roost_rs *rs)
 		(void)roost_rs_stream_shutdown(rs, SHUT_RDWR);
 }
 
+void roost_rs_stream_keepalive_start(struct roost_rs_stream *st)
+{
+	roost_rs_timer_set(&st->keepalive,
+			   (int64_t)st->rs.keepalive_s * 1000000000);
+}
+
 void roost_rs_stream_keepalive(struct roost_rs *rs)
 {
 	struct roost_rs_stream *st = roost_rs_stream(rs);

@@ -93,12 +93,10 @@ static bool stream_sizable(struct roost_rs *rs)
 
 static int set_keepalive(struct roost_rs_stream *st, bool on)
 {
-	if (!on) {
+	if (on)
+		roost_rs_stream_keepalive_start(st);
+	else
 		roost_rs_timer_clear(&st->keepalive);
-		return 0;
-	}
-	roost_rs_timer_set(&st->keepalive,
-			   (int64_t)st->rs.keepalive_s * 1000000000);
 	return 0;
 }
 

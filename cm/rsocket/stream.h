@@ -308,6 +308,8 @@ ssize_t roost_rs_stream_recv(struct roost_rs *rs, const struct iovec *iov,
 /* shutdown.c */
 int roost_rs_stream_shutdown(struct roost_rs *rs, int how);
 void roost_rs_stream_close(struct roost_rs *rs);
+/* lock held: keepalives from now on. */
+void roost_rs_stream_keepalive_start(struct roost_rs_stream *st);
 /* Sends a keepalive; for the timer. */
 void roost_rs_stream_keepalive(struct roost_rs *rs);
 
