@@ -221,6 +221,19 @@ static void let_equals_run(unsigned int *turns)
 		sched_yield();
 }
 
+/* After a turn with work: leave the CPU to others that need it, too. */
+static void leave_crowd(struct roost_progress *p, uint64_t now_ns)
+{
+	uint64_t waited_ns;
+
+	if (p->own.waits_fd < 0 ||
+	    !roost_crowded_is_due(&p->own.crowded, now_ns) ||
+	    !roost_thread_waited_ns(p->own.waits_fd, &waited_ns))
+		return;
+	if (roost_crowded_look(&p->own.crowded, now_ns, waited_ns))
+		roost_thread_leave_cpu();
+}
+
 static void run_adaptive(struct roost_progress *p)
 {
 	struct roost_backoff held = { 0 };
@@ -241,8 +254,10 @@ static void run_adaptive(struct roost_progress *p)
 			roost_backoff_wait(&held, &p->clock, THREAD_YIELDS);
 			continue;
 		}
-		if (turn(p, &deadline_ns))
+		if (turn(p, &deadline_ns)) {
 			p->own.last_work_ns = now_ns;
+			leave_crowd(p, now_ns);
+		}
 		roost_progress_stand_back(p);
 		let_equals_run(&turns);
 		if (kept_out || now_ns - p->own.last_work_ns < POLL_NS)
@@ -275,6 +290,8 @@ static void *progress_main(void *arg)
 	if (p->conf.take_lcore && rte_thread_register() == 0)
 		p->lcore_id = rte_lcore_id();
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
+	if (p->conf.mode == ROOST_PROGRESS_ADAPTIVE)
+		p->own.waits_fd = roost_thread_waits_open();
 	pthread_barrier_wait(&p->registered);
 	if (p->conf.mode == ROOST_PROGRESS_DEDICATED) {
 		roost_thread_pin(p->conf.index);
@@ -282,6 +299,8 @@ static void *progress_main(void *arg)
 	} else {
 		run_adaptive(p);
 	}
+	if (p->own.waits_fd >= 0)
+		close(p->own.waits_fd);
 	if (p->lcore_id != LCORE_ID_ANY)
 		rte_thread_unregister();
 	return NULL;
@@ -301,6 +320,7 @@ int roost_progress_start(const struct roost_progress_conf *conf,
 		.conf = *conf,
 		.worker = conf->worker,
 		.lcore_id = LCORE_ID_ANY,
+		.own.waits_fd = -1,
 		.backoff = atomic_fetch_add(&nb_started, 1) %
 			   ROOST_PROGRESS_BACKOFFS,
 	};

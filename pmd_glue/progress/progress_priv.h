@@ -11,6 +11,7 @@
 #include <rte_common.h>
 
 #include "pmd_glue/progress/batch.h"
+#include "pmd_glue/progress/crowded.h"
 #include "pmd_glue/progress/fast_clock.h"
 #include "pmd_glue/progress/presence.h"
 #include "pmd_glue/progress/progress.h"
@@ -62,6 +63,8 @@ struct roost_progress {
 		uint64_t last_work_ns;
 		uint32_t seen_wakes; /* of roost_event_wakes */
 		struct roost_fast_clock clock;
+		struct roost_crowded crowded;
+		int waits_fd; /* -1: the kernel does not tell */
 	} own __rte_cache_aligned;
 };
 
