@@ -263,15 +263,18 @@ class Bench:
 
     # ---- two programs -----------------------------------------------------
 
-    def both(self, server, client, wait):
-        """What the server and the client wrote."""
+    def both(self, server, client, wait, free=False):
+        """What the server and the client wrote. Each has a core of its own,
+        or, if free, both cores.
+        """
+        cores = [",".join(map(str, self.cpus))] * 2 if free else self.cpus
         first = subprocess.Popen(
-            ["taskset", "-c", str(self.cpus[0]), *server], text=True,
+            ["taskset", "-c", str(cores[0]), *server], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env)
         second = ""
         try:
             wait(first)
-            second = self.output(client, self.cpus[1], subprocess.STDOUT)
+            second = self.output(client, cores[1], subprocess.STDOUT)
             return first.communicate(timeout=RUN_S)[0], second
         except subprocess.TimeoutExpired:
             raise Failed("the server did not end; the client said: "
@@ -349,9 +352,9 @@ class Bench:
         self.port = PORT + (self.port - PORT + 1) % 100
         return str(self.port)
 
-    def perftest(self, program, *words, wire=None, options=()):
+    def perftest(self, program, *words, wire=None, options=(), free=False):
         """The fields of the client's last row; over a link, or over the port
-        of a wire. options: of roost run.
+        of a wire. options: of roost run. free: as of both().
         """
         self.need("ib_write_bw")
         self.next_port()
@@ -362,7 +365,7 @@ class Bench:
                           *self.roost_run(*port, *options), program, "-F",
                           "-x", "1", "-p", str(self.port), *words])
         argvs[1].append(wire.host if wire else "localhost")
-        _, out = self.both(*argvs, self.wait_for)
+        _, out = self.both(*argvs, self.wait_for, free)
         rows = [line.split() for line in out.splitlines()
                 if re.match(r"\s*\d+\s+\d+\s+[0-9.]+", line)]
         if not rows:

@@ -5,7 +5,7 @@
 import losses
 import peers
 import wires
-from perftest import MB_TO_GB, MPPS, WRITES_PER_S, gbps, trip_us
+from perftest import MB_S, MB_TO_GB, MPPS, WRITES_PER_S, gbps, trip_us
 from row import Row
 
 SMALL_PER_S = 6000000
@@ -41,6 +41,18 @@ class Bandwidth(Row):
 
     def pair(self, bench):
         return gbps(bench), bench.raw("pump", RAW_BYTES) * 4096 * 8 / 1e9
+
+
+class Plain(Row):
+    """The kernel has four threads to place, in less than 0.1 s."""
+
+    name, title = "plain64k", "plain ib_write_bw : each end on a core"
+    unit, cores, least, aim = "Gb/s", 2, 0.80, 0.90
+
+    def pair(self, bench):
+        return [bench.perftest("ib_write_bw", "-s", "65536",
+                               free=free)[MB_S] * MB_TO_GB
+                for free in (True, False)]
 
 
 class Rate(Row):
@@ -509,14 +521,14 @@ class DirectLatency(Latency):
 
 
 ROWS = [row() for row in (
-    KernelCopy, KernelIsal, Bandwidth, Rate, RateOfLists, RateOfPerftest,
-    Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap, Appliance, Read,
-    ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs, ManyQps,
-    VeryManyQps, MostQps, Workers, WorkersCrossed, Workers4, Workers8,
-    Workers16, Iteration, Iteration1k, Iteration16k,
-    Iteration100k, *losses.ROWS, Events, HubFrame, Service, Fair, FairSum,
-    Attach, Told, Connections, ManyConnections, OneMoreConnection, Rss,
-    DirectWrite, DirectRate, DirectLatency, ChannelTrip, ChannelPump,
+    KernelCopy, KernelIsal, Bandwidth, Plain, Rate, RateOfLists,
+    RateOfPerftest, Latency, Tcp, Iperf, IperfNoTso, AfPacket, AfXdp, Tap,
+    Appliance, Read, ReadOfPoller, RareReadOfPoller, Icrc, IcrcEngine, Verbs,
+    ManyQps, VeryManyQps, MostQps, Workers, WorkersCrossed, Workers4, Workers8,
+    Workers16, Iteration, Iteration1k, Iteration16k, Iteration100k,
+    *losses.ROWS, Events, HubFrame, Service, Fair, FairSum, Attach, Told,
+    Connections, ManyConnections, OneMoreConnection, Rss, DirectWrite,
+    DirectRate, DirectLatency, ChannelTrip, ChannelPump,
     ChannelRate)] + peers.ROWS
 
 # Instructions, counted: (name, what, case, few messages, many, unit size).
