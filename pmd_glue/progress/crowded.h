@@ -15,7 +15,7 @@
  *
  * So while there is traffic, the thread looks once per millisecond how long it
  * was ready and had no CPU. If that was more than a part of the time, it should
- * move, if it can (roost_thread_leave_cpu()). Where it cannot, or moves do not
+ * move, if it can (roost_place_leave()). Where it cannot, or moves do not
  * help, that takes time: each one doubles the time until the next, and each
  * look that finds the thread alone halves it.
  */

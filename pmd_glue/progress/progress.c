@@ -224,14 +224,10 @@ static void let_equals_run(unsigned int *turns)
 /* After a turn with work: leave the CPU to others that need it, too. */
 static void leave_crowd(struct roost_progress *p, uint64_t now_ns)
 {
-	uint64_t waited_ns;
-
-	if (p->own.waits_fd < 0 ||
-	    !roost_crowded_is_due(&p->own.crowded, now_ns) ||
-	    !roost_thread_waited_ns(p->own.waits_fd, &waited_ns))
-		return;
-	if (roost_crowded_look(&p->own.crowded, now_ns, waited_ns))
-		roost_thread_leave_cpu();
+	if (roost_crowded_is_due(&p->own.crowded, now_ns) &&
+	    roost_crowded_look(&p->own.crowded, now_ns,
+			       roost_place_waited_ns(&p->own.place)))
+		roost_place_leave(&p->own.place);
 }
 
 static void run_adaptive(struct roost_progress *p)
@@ -290,8 +286,7 @@ static void *progress_main(void *arg)
 	if (p->conf.take_lcore && rte_thread_register() == 0)
 		p->lcore_id = rte_lcore_id();
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
-	if (p->conf.mode == ROOST_PROGRESS_ADAPTIVE)
-		p->own.waits_fd = roost_thread_waits_open();
+	roost_place_open(&p->own.place);
 	pthread_barrier_wait(&p->registered);
 	if (p->conf.mode == ROOST_PROGRESS_DEDICATED) {
 		roost_thread_pin(p->conf.index);
@@ -299,8 +294,7 @@ static void *progress_main(void *arg)
 	} else {
 		run_adaptive(p);
 	}
-	if (p->own.waits_fd >= 0)
-		close(p->own.waits_fd);
+	roost_place_close(&p->own.place);
 	if (p->lcore_id != LCORE_ID_ANY)
 		rte_thread_unregister();
 	return NULL;
@@ -320,7 +314,6 @@ int roost_progress_start(const struct roost_progress_conf *conf,
 		.conf = *conf,
 		.worker = conf->worker,
 		.lcore_id = LCORE_ID_ANY,
-		.own.waits_fd = -1,
 		.backoff = atomic_fetch_add(&nb_started, 1) %
 			   ROOST_PROGRESS_BACKOFFS,
 	};

@@ -10,6 +10,7 @@
 
 #include <rte_common.h>
 
+#include "pmd_glue/process/place.h"
 #include "pmd_glue/progress/batch.h"
 #include "pmd_glue/progress/crowded.h"
 #include "pmd_glue/progress/fast_clock.h"
@@ -64,7 +65,7 @@ struct roost_progress {
 		uint32_t seen_wakes; /* of roost_event_wakes */
 		struct roost_fast_clock clock;
 		struct roost_crowded crowded;
-		int waits_fd; /* -1: the kernel does not tell */
+		struct roost_place place;
 	} own __rte_cache_aligned;
 };
 

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "pmd_glue/process/thread.h"
+#include "pmd_glue/process/place.h"
 #include "pmd_glue/progress/crowded.h"
 
 #define LOOK ROOST_CROWDED_LOOK_NS
@@ -28,14 +28,28 @@ static atomic_int waits_percent;
 static _Atomic uint64_t thread_waited_ns;
 static atomic_uint looks, moves;
 
-/* Instead of the C library's: of schedstat alone. */
+/* What other files say: how many threads are ready, and which CPUs are near. */
+static atomic_uint nb_ready;
+static const char *near_cpus; /* NULL: as it is */
+
+/* Instead of the C library's. */
 ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
 	const int percent = atomic_load(&waits_percent);
+	char link[32], path[128];
 	uint64_t ns;
+	ssize_t got;
 
-	(void)fd;
-	(void)at;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	got = readlink(link, path, sizeof(path) - 1);
+	path[got > 0 ? got : 0] = '\0';
+	if (strstr(path, "/loadavg"))
+		return snprintf(buf, len, "0.81 2.34 3.85 %u/76 19294\n",
+				atomic_load(&nb_ready));
+	if (strstr(path, "/shared_cpu_list"))
+		return near_cpus ? snprintf(buf, len, "%s\n", near_cpus)
+				 : syscall(SYS_pread64, fd, buf, len, at);
+	assert_non_null(strstr(path, "/schedstat"));
 	atomic_fetch_add(&looks, 1);
 	if (percent < 0) {
 		errno = EIO;
@@ -44,25 +58,6 @@ ssize_t pread(int fd, void *buf, size_t len, off_t at)
 	ns = LOOK / 100 * (unsigned int)percent;
 	ns += atomic_fetch_add(&thread_waited_ns, ns);
 	return snprintf(buf, len, "123 %llu 7\n", (unsigned long long)ns);
-}
-
-/* What files say: how many threads are ready, and which CPUs are near. */
-static atomic_uint nb_ready;
-static const char *near_cpus; /* NULL: as it is */
-
-/* Instead of the C library's. */
-FILE *fopen64(const char *path, const char *mode)
-{
-	static char text[64];
-
-	if (strcmp(path, "/proc/loadavg") == 0)
-		snprintf(text, sizeof(text), "0.81 2.34 3.85 %u/76 19294\n",
-			 atomic_load(&nb_ready));
-	else if (near_cpus)
-		snprintf(text, sizeof(text), "%s\n", near_cpus);
-	else
-		return fdopen(open(path, O_RDONLY | O_CLOEXEC), "r");
-	return fmemopen(text, strlen(text), mode);
 }
 
 /* A move is two: away, and all of them again. */
@@ -219,26 +214,29 @@ static void crowded__the_thread_stays(void **state)
 
 static void *leave(void *arg)
 {
+	struct roost_place place;
 	cpu_set_t before, after;
 	unsigned int *nb = arg;
 
+	roost_place_open(&place);
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	for (unsigned int i = 0; i < 100; i++) {
 		int cpu = sched_getcpu();
 
-		assert_int_equal(roost_thread_leave_cpu(), 0);
+		assert_int_equal(roost_place_leave(&place), 0);
 		*nb += cpu != sched_getcpu();
 	}
 	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
 	assert_true(CPU_EQUAL(&before, &after));
 	/* None is idle, or may be idle. */
 	atomic_fetch_add(&nb_ready, 1);
-	assert_int_equal(roost_thread_leave_cpu(), -EBUSY);
+	assert_int_equal(roost_place_leave(&place), -EBUSY);
 	atomic_fetch_sub(&nb_ready, 1);
 	CPU_ZERO(&after);
 	CPU_SET((size_t)sched_getcpu(), &after);
 	assert_int_equal(sched_setaffinity(0, sizeof(after), &after), 0);
-	assert_int_equal(roost_thread_leave_cpu(), -EBUSY);
+	assert_int_equal(roost_place_leave(&place), -EBUSY);
+	roost_place_close(&place);
 	return NULL;
 }
 
@@ -254,55 +252,48 @@ static void crowded__leaves_its_cpu(void **state)
 	assert_true(nb > 80);
 }
 
-static void *leave_to(void *list)
-{
-	near_cpus = list;
-	return (void *)(intptr_t)roost_thread_leave_cpu();
-}
-
 static void crowded__leaves_it_for_a_near_one(void **state)
 {
 	static const struct {
 		const char *list;
-		int moves;
+		int ret;
 	} cases[] = {
-		{ "0-1023", 0 },          { "7,0-1,900-901", 0 },
-		{ "2000", -ENODEV },      { "", -ENODEV },
-		{ "1000-1023", -ENODEV }, { "5-4,1000", -ENODEV },
-		{ "0-4294967295", 0 },
+		{ "0-1023", 0 },         { "7,0-1,900-901", 0 },
+		{ "0-4294967295", 0 },   { "2000", -ENODEV },
+		{ "", -ENODEV },         { "1000-1023", -ENODEV },
+		{ "5-4,1000", -ENODEV },
 	};
-	pthread_t thread;
-	void *ret;
+	struct roost_place place;
 
 	if (all_cpus() > 900)
 		skip();
 	atomic_store(&nb_ready, 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(pthread_create(&thread, NULL, leave_to,
-						(void *)cases[i].list),
-				 0);
-		pthread_join(thread, &ret);
-		assert_int_equal((intptr_t)ret, cases[i].moves);
+		near_cpus = cases[i].list;
+		roost_place_open(&place);
+		assert_int_equal(roost_place_leave(&place), cases[i].ret);
+		roost_place_close(&place);
 	}
 	near_cpus = NULL;
 }
 
 static void crowded__waits_are_read(void **state)
 {
-	int fd = roost_thread_waits_open();
-	uint64_t ns = 0;
+	struct roost_place place;
 
-	if (fd == -ENOENT)
+	roost_place_open(&place);
+	if (place.waits_fd < 0)
 		skip();
-	assert_true(fd >= 0);
-	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(place.waits_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(place.ready_fd, F_GETFD) & FD_CLOEXEC);
 	atomic_store(&waits_percent, 50);
 	atomic_store(&thread_waited_ns, 7000 * MS);
-	assert_true(roost_thread_waited_ns(fd, &ns));
-	assert_int_equal(ns, 7000 * MS + LOOK / 2);
+	assert_int_equal(roost_place_waited_ns(&place), 7000 * MS + LOOK / 2);
 	atomic_store(&waits_percent, -1);
-	assert_false(roost_thread_waited_ns(fd, &ns));
-	close(fd);
+	assert_int_equal(roost_place_waited_ns(&place), 0);
+	roost_place_close(&place);
+	place.waits_fd = -1;
+	assert_int_equal(roost_place_waited_ns(&place), 0);
 }
 
 #define WHEN(name) cmocka_unit_test_setup(name, setup)
