@@ -53,12 +53,13 @@ def spread(values):
 def measure(row, bench, wanted, progress):
     """A result: medians of both, the ratio and its spread, all pairs."""
     pairs, dropped, far, failures = [], 0, 0, []
+    has_line = row.cores > 1 and row.far_matters
     for _ in range(TRIES * wanted):
         if len(pairs) == wanted or enough(bench, wanted, pairs, dropped):
             break
         progress(f"{row.name}: pair {len(pairs) + 1} of {wanted}"
                  + (f", {dropped} thrown out" if dropped else ""))
-        before = bench.line_ns() if row.cores > 1 else None
+        before = bench.line_ns() if has_line else None
         if is_far(bench, before):
             far += 1
             continue
@@ -69,7 +70,7 @@ def measure(row, bench, wanted, progress):
             if len(failures) > wanted:
                 break
             continue
-        after = bench.line_ns() if row.cores > 1 else None
+        after = bench.line_ns() if has_line else None
         if moved(before, after):
             dropped += 1
             continue

@@ -9,6 +9,7 @@ class Row:
     cores = 1
     least = aim = None  # of the ratio
     more_is_better = True  # of the figures, and of the ratio
+    far_matters = True  # how far the cores are from each other, of several
     exact = False  # the same in every run: one pair says all
     pairs = 5  # that are measured, unless --pairs says another number
 

@@ -52,6 +52,14 @@ def measure(found, lines, wanted, near_ns=None):
 
 
 class Pairs(unittest.TestCase):
+    def test_where_it_does_not_matter_the_cores_may_move(self):
+        row = FakeRow([(3, 2)] * 2)
+        row.far_matters = False
+        # No line is asked for.
+        got = pairs.measure(row, FakeBench([], 60), 2, lambda _: None)
+        self.assertEqual(len(got["pairs"]), 2)
+        self.assertIsNone(got["line_ns"])
+
     def test_moved_by_more_than_half(self):
         self.assertFalse(pairs.moved(100, 149))
         self.assertTrue(pairs.moved(100, 151))
