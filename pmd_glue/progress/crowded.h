@@ -17,7 +17,8 @@
  * was ready and had no CPU. If that was more than a part of the time, it should
  * move, if it can (roost_place_leave()). Where it cannot, or moves do not
  * help, that takes time: each one doubles the time until the next, and each
- * look that finds the thread alone halves it.
+ * look that finds the thread alone halves it. That time is not the same for
+ * two workers, or they would follow each other from one CPU to the other.
  */
 
 #include <stdbool.h>
@@ -65,7 +66,7 @@ static inline bool roost_crowded_look(struct roost_crowded *p, uint64_t now_ns,
 	}
 	if (p->move_ns < ROOST_CROWDED_LOOK_NS)
 		p->move_ns = ROOST_CROWDED_LOOK_NS;
-	p->look_ns = now_ns + p->move_ns;
+	p->look_ns = now_ns + p->move_ns + waited_ns % p->move_ns;
 	if (p->move_ns < ROOST_CROWDED_MOVE_MAX_NS)
 		p->move_ns *= 2;
 	return true;

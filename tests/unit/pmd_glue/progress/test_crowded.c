@@ -121,8 +121,8 @@ static void crowded__moves_at_once_then_seldom(void **state)
 	for (unsigned int i = 0; i < 20; i++) {
 		last_ns = ns;
 		ns = until_move(50, 1000 * MS);
-		assert_true(ns >= last_ns);
-		assert_true(ns <= ROOST_CROWDED_MOVE_MAX_NS + 2 * LOOK);
+		assert_true(2 * ns >= last_ns);
+		assert_true(ns <= 2 * ROOST_CROWDED_MOVE_MAX_NS + 2 * LOOK);
 	}
 	assert_true(ns >= ROOST_CROWDED_MOVE_MAX_NS);
 }
@@ -137,7 +137,7 @@ static void crowded__alone_again_it_moves_soon(void **state)
 {
 	for (unsigned int i = 0; i < 20; i++)
 		until_move(50, 1000 * MS);
-	until_move(0, 100 * MS);
+	until_move(0, 300 * MS);
 	assert_true(until_move(50, 1000 * MS) <= 2 * LOOK);
 }
 
@@ -156,6 +156,38 @@ static void crowded__old_looks_do_not_count(void **state)
 		now_ns = p.look_ns;
 		waited_ns += 20 * LOOK + ROOST_CROWDED_MOVE_MAX_NS;
 		assert_false(roost_crowded_look(&p, now_ns, waited_ns));
+	}
+}
+
+/* Two workers on one of two CPUs, which look in turn, or almost at once. */
+static void crowded__two_do_not_follow_each_other(void **state)
+{
+	const uint64_t step_ns = LOOK / 100;
+
+	for (uint64_t phase_ns = step_ns; phase_ns < LOOK;
+	     phase_ns += step_ns) {
+		struct roost_crowded two[2] = { 0 };
+		uint64_t waits_ns[2] = { 123457, 7654321 };
+		unsigned int cpu[2] = { 0 }, nb_shared = 0, nb_moves = 0;
+
+		for (uint64_t ns = 1000 * MS; ns < 1100 * MS; ns += step_ns) {
+			for (unsigned int i = 0; i < 2; i++) {
+				uint64_t at_ns = ns + (i ? phase_ns : 0);
+
+				if (cpu[0] == cpu[1])
+					waits_ns[i] += step_ns / 2;
+				if (!roost_crowded_is_due(&two[i], at_ns) ||
+				    !roost_crowded_look(&two[i], at_ns,
+							waits_ns[i]))
+					continue;
+				cpu[i] = !cpu[i];
+				nb_moves++;
+			}
+			nb_shared += cpu[0] == cpu[1];
+		}
+		assert_int_not_equal(cpu[0], cpu[1]);
+		assert_in_range(nb_moves, 1, 12);
+		assert_true(nb_shared * step_ns < 40 * MS);
 	}
 }
 
@@ -307,6 +339,7 @@ int main(void)
 		WHEN(crowded__alone_it_stays),
 		WHEN(crowded__alone_again_it_moves_soon),
 		WHEN(crowded__old_looks_do_not_count),
+		cmocka_unit_test(crowded__two_do_not_follow_each_other),
 		THREAD(crowded__the_thread_moves),
 		THREAD(crowded__where_all_work_the_thread_stays),
 		THREAD(crowded__the_thread_stays),
