@@ -262,6 +262,11 @@ void rdma_destroy_event_channel(struct rdma_event_channel *rdma)
 	}
 	while ((id = LIST_FIRST(&channel->ids)))
 		orphan(id);
+	/* As in Linux, a thread that waits for an event waits for ever, and
+	 * what it needs stays: rping ends so, with a thread in a call.
+	 */
+	if (atomic_load(&channel->readers) > 0)
+		return;
 	roost_channel_destroy(channel->channel);
 	pthread_mutex_destroy(&channel->lock);
 	free(channel);

@@ -317,24 +317,19 @@ static void look(struct roost_channel *channel)
 	}
 }
 
-int rdma_get_cm_event(struct rdma_event_channel *channel,
+/* Returns 0, or -errno. */
+static int next_event(struct roost_channel *channel,
 		      struct rdma_cm_event **event)
 {
-	struct roost_rdmacm_channel *ch =
-		(struct roost_rdmacm_channel *)channel;
 	struct roost_event ev;
 	struct roost_rdmacm_event *e;
 	int ret;
 
-	if (!channel || !event)
-		return roost_rdmacm_result(-EINVAL);
-	if (roost_rdmacm_is_dead(ch->process))
-		return roost_rdmacm_result(-EIO);
 	for (;;) {
-		look(ch->channel);
-		ret = roost_channel_read(ch->channel, &ev);
+		look(channel);
+		ret = roost_channel_read(channel, &ev);
 		if (ret)
-			return roost_rdmacm_result(ret);
+			return ret;
 		e = take(ev.owner);
 		if (!e) {
 			roost_event_ack(ev.source, 1);
@@ -346,6 +341,29 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 	}
 	*event = &e->event;
 	return 0;
+}
+
+static void end_reading(void *channel)
+{
+	atomic_fetch_sub(&((struct roost_rdmacm_channel *)channel)->readers, 1);
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel,
+		      struct rdma_cm_event **event)
+{
+	struct roost_rdmacm_channel *ch =
+		(struct roost_rdmacm_channel *)channel;
+	int ret;
+
+	if (!channel || !event)
+		return roost_rdmacm_result(-EINVAL);
+	if (roost_rdmacm_is_dead(ch->process))
+		return roost_rdmacm_result(-EIO);
+	atomic_fetch_add(&ch->readers, 1);
+	pthread_cleanup_push(end_reading, ch);
+	ret = next_event(ch->channel, event);
+	pthread_cleanup_pop(1);
+	return roost_rdmacm_result(ret);
 }
 
 int roost_rdmacm_next_event(struct roost_rdmacm_id *id,

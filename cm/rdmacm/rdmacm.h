@@ -87,6 +87,7 @@ struct roost_rdmacm_channel {
 	struct rdma_event_channel rdma; /* first */
 	uint32_t process;               /* that made it */
 	struct roost_channel *channel;
+	atomic_uint readers;  /* threads in rdma_get_cm_event() */
 	pthread_mutex_t lock; /* guards ids; taken inside no other
 			       * lock */
 	LIST_HEAD(, roost_rdmacm_id)

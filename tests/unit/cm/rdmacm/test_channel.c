@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cm/rdmacm/newer.h"
+#include "cm/rdmacm/rdmacm.h"
 
 static struct rdma_event_channel *channel;
 
@@ -301,6 +302,42 @@ static void channel__gone_under_its_ids(void **state)
 	fake.nb_pds = 0;
 }
 
+static void *read_for_ever(void *returned)
+{
+	struct rdma_cm_event *event;
+
+	rdma_get_cm_event(channel, &event);
+	atomic_store((atomic_bool *)returned, true);
+	return NULL;
+}
+
+/* rping ends so. On Linux the kernel holds what the call needs. */
+static void channel__gone_under_its_reader(void **state)
+{
+	atomic_bool returned = false;
+	pthread_t thread;
+
+	/* Soon it looks for an event, later it sleeps. */
+	for (unsigned int us = 0; us < 30000; us = 2 * us + 100) {
+		assert_ok(pthread_create(&thread, NULL, read_for_ever,
+					 &returned));
+		while (atomic_load(&((struct roost_rdmacm_channel *)channel)
+					    ->readers) == 0)
+			;
+		usleep(us);
+		rdma_destroy_event_channel(channel);
+		usleep(2000);
+		assert_false(atomic_load(&returned));
+		assert_true(fcntl(channel->fd, F_GETFD) >= 0);
+		assert_ok(pthread_cancel(thread));
+		assert_ok(pthread_join(thread, NULL));
+		/* Nobody reads it: now it goes. */
+		rdma_destroy_event_channel(channel);
+		channel = rdma_create_event_channel();
+		assert_non_null(channel);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -317,6 +354,7 @@ int main(void)
 		TEST(channel__request_is_quiet_until_accepted),
 		TEST(channel__written_event_wakes_the_reader),
 		TEST(channel__two_events_can_be_written),
+		TEST(channel__gone_under_its_reader),
 		/* The last: its ids stay. */
 		TEST(channel__gone_under_its_ids),
 	};
