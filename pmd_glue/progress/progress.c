@@ -282,19 +282,21 @@ static void run_dedicated(struct roost_progress *p)
 static void *progress_main(void *arg)
 {
 	struct roost_progress *p = arg;
+	const bool is_dedicated = p->conf.mode == ROOST_PROGRESS_DEDICATED;
 
 	if (p->conf.take_lcore && rte_thread_register() == 0)
 		p->lcore_id = rte_lcore_id();
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
-	roost_place_open(&p->own.place);
+	if (!is_dedicated)
+		roost_place_open(&p->own.place);
 	pthread_barrier_wait(&p->registered);
-	if (p->conf.mode == ROOST_PROGRESS_DEDICATED) {
+	if (is_dedicated) {
 		roost_thread_pin(p->conf.index);
 		run_dedicated(p);
 	} else {
 		run_adaptive(p);
+		roost_place_close(&p->own.place);
 	}
-	roost_place_close(&p->own.place);
 	if (p->lcore_id != LCORE_ID_ANY)
 		rte_thread_unregister();
 	return NULL;
